@@ -1,0 +1,1 @@
+"""The built-in checks: one module each, named after what it looks for."""

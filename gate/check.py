@@ -1,0 +1,110 @@
+"""What a check is: the `Check` that names it, the context it looks at, and the one hook through which it is found."""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from string import Template
+from typing import Any, Generic, TypeVar
+
+import pluggy
+
+from gate.clock import Clock
+from gate.finding import PROJECT, Finding
+from gate.git import Git
+from gate.processes import ProcessTable
+from gate.project import Project
+from gate.worktrees import Worktree
+
+NAMESPACE = "session_gate"
+
+hookspec = pluggy.HookspecMarker(NAMESPACE)
+hookimpl = pluggy.HookimplMarker(NAMESPACE)
+
+
+def option(default: Any, text: str) -> Any:
+    """An option of a check: its default, and a line for `gate explain` and the README."""
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every check can be told; a check's own options are a frozen dataclass that extends it."""
+
+    ignore: tuple[str, ...] = option((), "glob patterns of names that are never reported")
+
+
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+
+@dataclass
+class Context(Generic[OptionsT]):
+    """Everything that a check may look at; so every check can be tested in a made-up world (`gate.testing`)."""
+
+    options: OptionsT
+    project: Project
+    worktrees: Sequence[Worktree]
+    clock: Clock
+    environ: Mapping[str, str]
+    processes: ProcessTable
+    git: Git
+    deadline: float
+    """When this check's time is over, by `time.monotonic`."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch, by the clock that may be replaced."""
+        return self.clock.now()
+
+    def time_left(self) -> float:
+        """Seconds until the suite stops waiting for this check; at least a hundredth."""
+        return max(0.01, self.deadline - time.monotonic())
+
+    def expand(self, path: str) -> str:
+        """An option's path with `~` and `$NAME` replaced from this environment; TMPDIR unset is /tmp."""
+        known = {"TMPDIR": "/tmp"} | {name: value for name, value in self.environ.items() if value}  # noqa: S108
+        if path == "~" or path.startswith("~/"):
+            path = known.get("HOME", "~") + path[1:]
+        return os.path.normpath(Template(path).safe_substitute(known))
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: how it is called, why it exists, and the function that finds.
+
+    `incident` is the text of the post-mortem that justifies it, its first line the title; a check without one is
+    refused. `summary` is a line that says when it is debt. `scope` is "project", or "machine" where what it looks at
+    belongs to no one project. `options` is a frozen dataclass that extends `Options`. `keeps` says that people keep
+    such things on purpose, so that what stood there on a first look is charged to nobody. `limit` is in seconds.
+    """
+
+    name: str
+    label: str
+    incident: str
+    summary: str
+    run: Callable[[Context[Any]], Iterable[Finding]]
+    scope: str = PROJECT
+    options: type[Options] = Options
+    keeps: bool = False
+    limit: float = 60.0
+
+    @property
+    def incident_title(self) -> str:
+        """The first line of the incident, without Markdown's heading mark."""
+        return next(iter(self.incident.strip().splitlines()), "").lstrip("# ").strip()
+
+
+def incident_text(name: str) -> str:
+    """The post-mortem of a built-in check: `incidents/<name>.md`."""
+    return resources.files("gate_incidents").joinpath(name + ".md").read_text(encoding="utf-8")
+
+
+class Specification:
+    """The one hook."""
+
+    @hookspec
+    def gate_check(self) -> Check:  # type: ignore[empty-body]
+        """Return the check of this plugin."""

@@ -1,0 +1,1 @@
+"""One module for each client: its payload, its output form, its owner."""

@@ -1,0 +1,1 @@
+"""One module for each subcommand; each returns its exit code."""

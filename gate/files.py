@@ -1,0 +1,216 @@
+"""Private, atomic files: everything the gate writes goes through here.
+
+Directories are 0700 and files 0600 whatever the umask; a file is written beside its place and renamed into it, so that
+a reader finds the old text or the new and never a part. Nothing is flushed to disk: after a crash of the machine a
+marker is no evidence anyway (its boot id tells), and a flush would cost every start.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gate.errors import DamagedError, StateError
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing here holds a lock there, and a probe says "cannot tell"
+    fcntl = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+READ_LIMIT = 8 << 20
+"""Bytes. Nothing that the gate wrote is near it; a larger file is damaged, and is not read."""
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+def make_private_dir(path: str) -> None:
+    """Create a directory that only the user can read, its parents too; refuse one that others own or can write.
+
+    Raises StateError.
+    """
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
+        status = os.stat(path)
+    except OSError as error:
+        raise StateError(f"{path}: cannot be made the gate's directory: {error.strerror}") from None
+    refuse_unsafe(path, status)
+
+
+def refuse_unsafe(path: str, status: os.stat_result) -> None:
+    """Raise StateError unless `status` is of a directory of this user's that nobody else can write."""
+    if not stat.S_ISDIR(status.st_mode):
+        raise StateError(f"{path}: is not a directory")
+    if hasattr(os, "getuid"):
+        if status.st_uid != os.getuid():
+            raise StateError(f"{path}: belongs to another user (uid {status.st_uid}); state is not kept there")
+        if status.st_mode & 0o022:
+            raise StateError(f"{path}: others can write there; take that right away with chmod go-w")
+
+
+def read(path: str) -> bytes | None:
+    """The whole file, None where there is none. Raises DamagedError for one that is unreadable or not a file of ours."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW | _CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DamagedError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > READ_LIMIT:
+            raise DamagedError(f"{path}: is not a file that the gate wrote")
+        chunks = []
+        while chunk := os.read(fd, 1 << 20):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    except OSError as error:
+        raise DamagedError(f"{path}: cannot be read: {error.strerror}") from None
+    finally:
+        os.close(fd)
+
+
+def write(path: str, data: bytes) -> None:
+    """Replace a file in one step, 0600. Raises StateError, and then leaves nothing behind."""
+    temporary = temporary_name(path, os.getpid())
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOFOLLOW | _CLOEXEC, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except OSError as error:
+        remove(temporary)
+        raise StateError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def temporary_name(path: str, pid: int) -> str:
+    """The name under which process `pid` writes what will be `path`."""
+    head, tail = os.path.split(path)
+    return os.path.join(head, f".{tail}.{pid}.tmp")
+
+
+def sweep_temporaries(directory: str) -> None:
+    """Remove temporary files whose writer was killed in the middle."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return
+    for name in names:
+        if not (name.startswith(".") and name.endswith(".tmp")):
+            continue
+        pid = name[:-4].rpartition(".")[2]
+        if pid.isascii() and pid.isdigit() and not _exists(int(pid)):
+            remove(os.path.join(directory, name))
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def remove(path: str) -> bool:
+    """Remove one file; False where that could not be done. A missing file is done."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+class Lock:
+    """An flock: it ends with the last process that holds its descriptor, so none outlives its holder (incident: an
+    end hook killed before its clean-up left its lock directory for good).
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fd = -1
+
+    def acquire(self, timeout: float = 0.0) -> bool:
+        """Take the lock for this process alone, within `timeout` seconds; False if another holds it.
+
+        Raises StateError where the file cannot be made.
+        """
+        return any(self._open_and_lock() for _ in _tries(timeout))
+
+    def _open_and_lock(self) -> bool:
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOEXEC, 0o600)
+        except OSError as error:
+            raise StateError(f"{self.path}: cannot be made: {error.strerror}") from None
+        if fcntl is None:
+            self.fd = fd
+            return True
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The holder before us may have removed the file: a lock on a removed file keeps nobody out.
+            if os.fstat(fd).st_ino == os.stat(self.path).st_ino:
+                self.fd = fd
+                return True
+        except OSError:
+            pass
+        os.close(fd)
+        return False
+
+    def release(self, unlink: bool = False) -> None:
+        """Give the lock back; with `unlink` its file goes first."""
+        if unlink:
+            remove(self.path)
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> Self:
+        if not self.acquire(timeout=5.0):
+            raise StateError(f"{self.path}: another session-gate process has held this lock for 5 s")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def is_held(path: str) -> bool:
+    """Whether a living process holds the lock at `path`. A missing file is not held."""
+    if fcntl is None:
+        return False
+    try:
+        fd = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _tries(timeout: float) -> Iterator[None]:
+    import time
+
+    deadline = time.monotonic() + timeout
+    yield
+    while time.monotonic() < deadline:
+        time.sleep(0.01)
+        yield

@@ -1,0 +1,197 @@
+"""The ledger: the records of a project's sessions, one file each while the session is open.
+
+Beside a session's record lie its baseline and the lock that its finisher holds. Standard library only: this is on the
+silent path.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gate import files, jsontext
+from gate.clock import parse_rfc3339, rfc3339
+from gate.errors import DamagedError
+from gate.liveness import Owner, Place, is_alive
+from gate.project import _digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gate.liveness import Stat
+
+SCHEMA = 1
+OPEN = "open"
+ENDING = "ending"
+
+
+class Record:
+    """A session's file while it is open.
+
+    `since` is when it began by the wall clock (shown to people), `written` the same by the file system's clock
+    (compared with files). `alive` and `finishing` are not stored: they are what was seen of its owner and its finisher
+    when the ledger was read.
+    """
+
+    __slots__ = (
+        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "since", "source", "state",
+        "transcript", "worktree", "written",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002
+        client: str,
+        owner: Owner | None,
+        place: Place,
+        since: float,
+        written: float,
+        worktree: str,
+        cwd: str = "",
+        source: str = "",
+        transcript: str = "",
+        state: str = OPEN,
+        ended: float | None = None,
+    ) -> None:
+        self.id = id
+        self.client = client
+        self.owner = owner
+        self.place = place
+        self.since = since
+        self.written = written
+        self.worktree = worktree
+        self.cwd = cwd
+        self.source = source
+        self.transcript = transcript
+        self.state = state
+        self.ended = ended
+        self.alive: bool | None = None
+        self.finishing = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object that is stored."""
+        return {
+            "schema": SCHEMA,
+            "id": self.id,
+            "client": self.client,
+            "state": self.state,
+            "since": rfc3339(self.since),
+            "written": self.written,
+            "ended": None if self.ended is None else rfc3339(self.ended),
+            "owner": None if self.owner is None else {"pid": self.owner.pid, "started": self.owner.started},
+            "host": self.place.host,
+            "boot": self.place.boot,
+            "namespace": self.place.namespace,
+            "worktree": self.worktree,
+            "cwd": self.cwd,
+            "source": self.source,
+            "transcript": self.transcript,
+        }
+
+
+_STRINGS = ("id", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript")
+
+
+def parse(data: bytes) -> Record:
+    """The record in these bytes. Raises DamagedError for anything that is not one in every part."""
+    try:
+        value = jsontext.loads(data.decode("utf-8"))
+        if value["schema"] != SCHEMA or not all(isinstance(value[key], str) for key in _STRINGS):
+            raise DamagedError("is not a record")
+        if value["state"] not in (OPEN, ENDING) or isinstance(value["written"], bool):
+            raise DamagedError("has no usable 'state' or 'written'")
+        return Record(
+            id=value["id"],
+            client=value["client"],
+            owner=_parse_owner(value["owner"]),
+            place=Place(value["host"], value["boot"], value["namespace"]),
+            since=parse_rfc3339(value["since"]),
+            written=float(value["written"] + 0),
+            worktree=value["worktree"],
+            cwd=value["cwd"],
+            source=value["source"],
+            transcript=value["transcript"],
+            state=value["state"],
+            ended=None if value["ended"] is None else parse_rfc3339(value["ended"]),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
+        raise DamagedError("is not a complete record") from None
+
+
+def _parse_owner(value: Any) -> Owner | None:
+    if value is None:
+        return None
+    pid, started = value["pid"], value["started"]
+    if type(pid) is not int or type(started) is not int or pid < 2 or started < 0:
+        raise DamagedError("has no usable 'owner'")
+    return Owner(pid, started)
+
+
+def safe_id(session: str) -> str:
+    """A session id as a file name: itself where it is one, else a digest. Other people's ids are not paths."""
+    plain = all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
+    return session if session and plain and len(session) <= 100 else "id-" + _digest(os.fsencode(session))
+
+
+class Ledger:
+    """The records of one project on disk."""
+
+    __slots__ = ("directory",)
+
+    def __init__(self, project_dir: str) -> None:
+        self.directory = os.path.join(project_dir, "sessions")
+
+    def record_path(self, session: str) -> str:
+        """Where a session's record lies. `session` is a safe id, here and below."""
+        return os.path.join(self.directory, session + ".json")
+
+    def lock_path(self, session: str) -> str:
+        """The lock that a session's finisher holds as long as it lives."""
+        return os.path.join(self.directory, session + ".lock")
+
+    def baseline_path(self, session: str) -> str:
+        """What was already so in the project when the session started."""
+        return os.path.join(self.directory, session + ".baseline")
+
+    def read(self, session: str) -> Record | None:
+        """One record, None where there is none. Raises DamagedError."""
+        data = files.read(self.record_path(session))
+        return None if data is None else parse(data)
+
+    def read_all(self, here: Place, stat: Callable[[int], Stat | None] | None = None) -> tuple[list[Record], list[str]]:
+        """All records, oldest first, with what was seen of their owners; and the paths of those that cannot be read."""
+        records, damaged = [], []
+        try:
+            names = os.listdir(self.directory)
+        except FileNotFoundError:
+            return [], []
+        except OSError:
+            return [], [self.directory]
+        for name in names:
+            if not name.endswith(".json") or name.startswith("."):
+                continue
+            try:
+                record = self.read(name[:-5])
+            except DamagedError:
+                damaged.append(os.path.join(self.directory, name))
+                continue
+            if record is not None and record.id == name[:-5]:
+                record.alive = is_alive(record.owner, record.place, here, *([stat] if stat else []))
+                record.finishing = record.state == ENDING and files.is_held(self.lock_path(record.id))
+                records.append(record)
+            elif record is not None:
+                damaged.append(os.path.join(self.directory, name))
+        records.sort(key=lambda record: (record.since, record.id))
+        return records, damaged
+
+    def write(self, record: Record) -> None:
+        """Store a record. Raises StateError."""
+        files.write(self.record_path(record.id), jsontext.dumps(record.to_json()).encode("ascii"))
+
+    def remove(self, session: str) -> None:
+        """Remove a record and what lies beside it; the record goes last, so that a death in the middle shows."""
+        files.remove(self.baseline_path(session))
+        if not files.is_held(self.lock_path(session)):
+            files.remove(self.lock_path(session))
+        files.remove(self.record_path(session))

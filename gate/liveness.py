@@ -1,0 +1,158 @@
+"""Whether the process that a session belongs to is still the one that it was.
+
+A pid alone proves nothing: it is recycled (incidents: a daemon that never started again because its lock's pid had gone
+to another program; 7,668 restarts over one reused pid). So an owner is a pid with its creation time, on a host, in a
+boot, in a pid namespace; whatever cannot be probed from here is unknown, and unknown is neither alive nor dead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Stat:
+    """One process as `/proc/PID/stat` tells it: times in the kernel's ticks since boot."""
+
+    __slots__ = ("name", "ppid", "started", "state")
+
+    def __init__(self, name: str, state: str, ppid: int, started: int) -> None:
+        self.name = name
+        self.state = state
+        self.ppid = ppid
+        self.started = started
+
+
+class Place:
+    """Where a process id means something: the host, its boot, and the pid namespace."""
+
+    __slots__ = ("boot", "host", "namespace")
+
+    def __init__(self, host: str, boot: str, namespace: str) -> None:
+        self.host = host
+        self.boot = boot
+        self.namespace = namespace
+
+    @classmethod
+    def current(cls, boot: str) -> Place:
+        """The place of this process."""
+        host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+        try:
+            namespace = os.readlink("/proc/self/ns/pid")
+        except OSError:
+            namespace = ""
+        return cls(host, boot, namespace)
+
+
+def read_stat(pid: int) -> Stat | None:
+    """One process, None where there is none by that id. Raises PermissionError where looking is not permitted."""
+    if not sys.platform.startswith("linux"):
+        return _psutil_stat(pid)
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        _refuse_hidden(pid)
+        return None
+    return parse_stat(text)
+
+
+def parse_stat(text: bytes) -> Stat | None:
+    """The fields of proc(5) that matter here; the name is in parentheses and may itself hold some."""
+    opened, closed = text.find(b"("), text.rfind(b")")
+    fields = text[closed + 1 :].split()
+    if opened < 0 or len(fields) < 20:
+        return None
+    return Stat(os.fsdecode(text[opened + 1 : closed]), fields[0].decode(), int(fields[1]), int(fields[19]))
+
+
+def _refuse_hidden(pid: int) -> None:
+    """`hidepid` makes other users' processes look missing; a signal of 0 tells them from dead ones."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        raise
+    except (OSError, OverflowError):
+        return
+    if not os.path.exists("/proc/self/stat"):
+        raise PermissionError("no /proc here")
+
+
+def _psutil_stat(pid: int) -> Stat | None:
+    """Where there is no /proc: psutil, which this costs only where other sessions are open."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "R"
+            return Stat(process.name(), state, process.ppid(), int(process.create_time() * 100))
+    except psutil.NoSuchProcess:
+        return None
+    except psutil.AccessDenied:
+        raise PermissionError(pid) from None
+
+
+class Owner:
+    """The process whose life is a session's. `started` is in the unit of `read_stat`, 0 where it is not known."""
+
+    __slots__ = ("pid", "started")
+
+    def __init__(self, pid: int, started: int) -> None:
+        self.pid = pid
+        self.started = started
+
+
+def is_alive(
+    owner: Owner | None, there: Place, here: Place, stat: Callable[[int], Stat | None] = read_stat
+) -> bool | None:
+    """True while the owner lives, False when it is surely gone, None where that cannot be told from here."""
+    if there.boot and here.boot and there.boot != here.boot and there.host == here.host:
+        return False
+    if owner is None or there.host != here.host or there.boot != here.boot or there.namespace != here.namespace:
+        return None
+    try:
+        process = stat(owner.pid)
+    except PermissionError:
+        return None
+    if process is None or process.state in ("Z", "X"):
+        return False
+    if not owner.started:
+        return None
+    return process.started == owner.started
+
+
+def find_owner(
+    pid: int, is_client: Callable[[Stat], bool], named: int | None, stat: Callable[[int], Stat | None] = read_stat
+) -> Owner | None:
+    """The nearest ancestor of `pid` that is the client's program, or that the client itself named.
+
+    The walk comes first, because a nested client inherits its outer client's variables. A pid that the client named is
+    taken from outside the walk only where the walk finds nobody. Never pid 1: it outlives everybody.
+    """
+    seen: set[int] = set()
+    current = pid
+    while current > 1 and current not in seen:
+        seen.add(current)
+        process = _stat_or_none(current, stat)
+        if process is None:
+            break
+        if current != pid and (current == named or is_client(process)):
+            return Owner(current, process.started)
+        current = process.ppid
+    if named is not None and named > 1:
+        process = _stat_or_none(named, stat)
+        if process is not None and process.state not in ("Z", "X"):
+            return Owner(named, process.started)
+    return None
+
+
+def _stat_or_none(pid: int, stat: Callable[[int], Stat | None]) -> Stat | None:
+    try:
+        return stat(pid)
+    except PermissionError:
+        return None

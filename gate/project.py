@@ -1,0 +1,139 @@
+"""Which project a directory belongs to.
+
+A project is a git repository by its common directory, so that all its worktrees are one; else the nearest directory with
+a gate configuration; else the directory itself. Read from the file system as gitrepository-layout(5) describes it,
+without starting git: this is on the silent path.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Project:
+    """What debt belongs to.
+
+    `root` is the main worktree (or the bare repository, or the directory), `here` the worktree one stands in,
+    `common_dir` git's common directory, None outside a repository; `key` names its directory in the state.
+    All paths are real paths. `broken` is not empty where a `.git` leads nowhere, and says so.
+    """
+
+    __slots__ = ("broken", "common_dir", "git_dir", "here", "key", "root")
+
+    def __init__(
+        self, root: str, here: str, common_dir: str | None, git_dir: str | None = None, broken: str = ""
+    ) -> None:
+        self.root = root
+        self.here = here
+        self.common_dir = common_dir
+        self.git_dir = git_dir
+        self.broken = broken
+        self.key = project_key(common_dir or root, root)
+
+    def __repr__(self) -> str:
+        return f"Project({self.root!r}, key={self.key!r})"
+
+
+def project_key(identity: str, root: str) -> str:
+    """`<tail>-<hash>`: a readable end of the path, and a hash of all of it, because readable keys collide (incident:
+    `my_project` and `my-project` shared one directory of a client's, credentials and all).
+    """
+    tail = "".join([c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in os.path.basename(root)])
+    return (tail.strip(".-")[:40] or "root") + "-" + _digest(os.fsencode(identity))
+
+
+def _digest(data: bytes) -> str:
+    try:
+        from _blake2 import blake2b
+    except ImportError:  # hashlib costs the silent path 5 ms more; the digest is the same
+        from hashlib import blake2b
+
+    return str(blake2b(data, digest_size=8).hexdigest())
+
+
+def find_project(directory: str) -> Project:
+    """The project of an existing directory (a missing one belongs to its nearest existing parent's)."""
+    here = _existing(os.path.realpath(directory))
+    repository = _climb(here, _repository_at)
+    if repository is not None:
+        return repository
+    configured = _climb(here, lambda path: Project(path, path, None) if has_configuration(path) else None)
+    return configured or Project(here, here, None)
+
+
+def _existing(path: str) -> str:
+    while not os.path.isdir(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return path
+
+
+def _climb(path: str, look: Callable[[str], Project | None]) -> Project | None:
+    while True:
+        found = look(path)
+        if found is not None or os.path.dirname(path) == path:
+            return found
+        path = os.path.dirname(path)
+
+
+def _repository_at(path: str) -> Project | None:
+    dot_git = os.path.join(path, ".git")
+    if os.path.isdir(dot_git):
+        return _of_git_dir(path, os.path.realpath(dot_git)) if _is_git_dir(dot_git) else None
+    if os.path.isfile(dot_git):
+        target = _first_line(dot_git)
+        if not target.startswith("gitdir:"):
+            return Project(path, path, None, broken=".git is a file that names no git directory")
+        git_dir = os.path.realpath(os.path.join(path, target[7:].strip()))
+        return _of_git_dir(path, git_dir)
+    if _is_git_dir(path) and os.path.isdir(os.path.join(path, "refs")):
+        return Project(path, path, path, path)
+    return None
+
+
+def _is_git_dir(path: str) -> bool:
+    """git's own test, less the validity of HEAD: what git takes for a repository is one, however ill."""
+    return os.path.lexists(os.path.join(path, "HEAD")) and (
+        os.path.isdir(os.path.join(path, "objects")) or os.path.lexists(os.path.join(path, "commondir"))
+    )
+
+
+def _of_git_dir(here: str, git_dir: str) -> Project:
+    common = _first_line(os.path.join(git_dir, "commondir"))
+    common_dir = os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
+    broken = ""
+    if not _is_git_dir(git_dir):
+        broken = ".git leads to a directory that is not there"
+        parent, kind = os.path.split(os.path.dirname(git_dir))
+        if kind != "worktrees" or not _is_git_dir(parent):
+            return Project(here, here, None, broken=broken)
+        common_dir = parent  # a worktree whose registration is gone still belongs to its repository
+    if os.path.basename(common_dir) == ".git":
+        root = os.path.dirname(common_dir)
+    elif git_dir == common_dir:
+        root = here  # a submodule, or a repository whose git directory lies elsewhere
+    else:
+        root = common_dir  # a linked worktree of a bare repository
+    return Project(root, here, common_dir, git_dir, broken)
+
+
+def has_configuration(path: str) -> bool:
+    """Whether a directory holds a configuration of ours. No TOML is read for it: this is on the silent path."""
+    if os.path.isfile(os.path.join(path, ".gate.toml")):
+        return True
+    try:
+        with open(os.path.join(path, "pyproject.toml"), "rb") as file:
+            return b"[tool.session-gate" in file.read(1 << 20)
+    except OSError:
+        return False
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return os.fsdecode(file.readline(8192).rstrip(b"\r\n"))
+    except OSError:
+        return ""

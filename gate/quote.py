@@ -1,0 +1,114 @@
+"""One way to show other people's text.
+
+File names, branch names, process names, lock contents and error messages are chosen by others, and what the gate prints
+goes into a model's context and a person's terminal. So findings hold raw values, and a `Phrase` keeps them apart from
+our own words until it is rendered: each value is then quoted, cut to a length, and stands where a reader can see that
+it begins and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+
+NAME_LIMIT = 100
+"""Characters of one quoted value. Longer ones keep their beginning and end."""
+
+LIST_LIMIT = 10
+"""Values of one list that are shown; the rest is a number."""
+
+_BARE = re.compile(r"[\w./@+=:~%^#-]+")
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+
+
+class Phrase:
+    """Our words with other people's values in them: `Phrase("{} holds {}", path, size)`; made by `say`."""
+
+    __slots__ = ("template", "values")
+
+    def __init__(self, template: str, values: tuple[object, ...]) -> None:
+        self.template = template
+        self.values = values
+
+    def __str__(self) -> str:
+        return line(self.template.format(*[_show(value) for value in self.values]))
+
+    def __repr__(self) -> str:
+        return f"say({self.template!r}, {', '.join(map(repr, self.values))})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Phrase) and (self.template, self.values) == (other.template, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.template, self.values))
+
+
+def say(template: str, *values: object) -> Phrase:
+    """A phrase: a literal template of ours with a `{}` for each value. Strings, bytes and paths are quoted; numbers and
+    other phrases stand as they are; a list is joined by commas and cut after `LIST_LIMIT`.
+    """
+    return Phrase(template, values)
+
+
+def _show(value: object) -> str:
+    if isinstance(value, Phrase):
+        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, (bytes, str, os.PathLike)):
+        return name(value)
+    if isinstance(value, Iterable):
+        return _join(list(value))
+    return name(str(value))
+
+
+def _join(values: list[object]) -> str:
+    shown = ", ".join(_show(value) for value in values[:LIST_LIMIT])
+    more = len(values) - LIST_LIMIT
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def name(value: str | bytes | os.PathLike[str], limit: int = NAME_LIMIT) -> str:
+    """One value of other people's: bare where it is a plain word, else in double quotes with git's escapes.
+
+    Nothing in the result is a control, format, bidirectional, zero-width or unassigned character, a line break, a fence
+    or a tag; bytes that are not UTF-8 show as `\\xNN`.
+    """
+    text = os.fsdecode(value) if not isinstance(value, str) else value
+    cut = ""
+    if len(text) > limit:
+        tail = limit // 4
+        cut = f"… ({len(text):,} characters)"
+        text = text[: limit - tail] + "…" + text[-tail:]
+    if _BARE.fullmatch(text) and not any(unicodedata.category(c) in _HARMFUL for c in text):
+        return text + cut
+    return '"' + "".join(_escape(c, quoted=True) for c in text) + '"' + cut
+
+
+def line(text: str) -> str:
+    """A text as one harmless line, for what is words already (and for what comes back from a file). Idempotent."""
+    if text.isascii() and text.isprintable() and "`" not in text and "<" not in text:
+        return text
+    return "".join(_escape(c, quoted=False) for c in text).replace("```", "\\x60\\x60\\x60")
+
+
+def _escape(character: str, quoted: bool) -> str:
+    code = ord(character)
+    if quoted and character in _SHORT:
+        return _SHORT[character]
+    if character in _SHORT and character not in '"\\':
+        return _SHORT[character]
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8, as os.fsdecode keeps it
+        return f"\\x{code - 0xDC00:02x}"
+    if character == "<" or (quoted and character == "`"):
+        return f"\\x{code:02x}"
+    if unicodedata.category(character) in _HARMFUL or (character.isspace() and character != " "):
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return character

@@ -1,0 +1,44 @@
+"""The stamp of a configuration: tells that something which decides what the suite does has changed.
+
+A marker carries the stamp that it was made under, so that a green start needs to read no TOML: one `stat` for each file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gate import __version__, directories
+from gate.errors import StateError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gate.project import Project
+
+
+def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
+    """Everything that can change what the suite does here: the configuration files that count, present or not, in the
+    order of their weight, and the user's own checks directory.
+    """
+    paths = [os.path.join(project.root, ".gate.toml"), os.path.join(project.root, "pyproject.toml")]
+    try:
+        user = directories.config_file(environ)
+    except StateError:
+        return paths
+    return [*paths, user, os.path.join(os.path.dirname(user), "checks")]
+
+
+def stamp(project: Project, environ: Mapping[str, str]) -> list[str]:
+    """One short text for each thing that counts; equal as long as none of them changed."""
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return [f"session-gate {__version__} python {python}", *[_of(path) for path in config_paths(project, environ)]]
+
+
+def _of(path: str) -> str:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return "-"
+    return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}"
