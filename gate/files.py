@@ -58,7 +58,7 @@ def refuse_unsafe(path: str, status: os.stat_result) -> None:
 
 
 def read(path: str) -> bytes | None:
-    """The whole file, None where there is none. Raises DamagedError for one that is unreadable or not a file of ours."""
+    """The whole file, None where there is none. Raises DamagedError for one that is unreadable or no file of ours."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW | _CLOEXEC)
     except FileNotFoundError:

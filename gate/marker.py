@@ -101,30 +101,46 @@ def parse(data: bytes) -> Marker:
 
 
 def _check_parts(value: dict[str, Any]) -> None:
-    began, findings = value["began"], value["findings"]
-    if value["state"] not in (OK, DEBT):
-        raise DamagedError("has no usable 'state'")
-    if not isinstance(began.get("boot"), str) or not isinstance(began.get("since_boot"), (int, float)):
-        raise DamagedError("has no usable 'began'")
-    for finding in findings:
-        if not isinstance(finding, dict) or not all(isinstance(finding.get(key), str) for key in _FINDING):
-            raise DamagedError("has no usable 'findings'")
-        if not _strings(finding.get("details")):
-            raise DamagedError("has no usable 'findings'")
-    for result in value["results"]:
-        if not isinstance(result, dict) or not isinstance(result.get("check"), str):
-            raise DamagedError("has no usable 'results'")
-    for remembered in value["memory"].values():
-        if not isinstance(remembered, dict) or not all(isinstance(remembered.get(k), dict) for k in ("debt", "notes")):
-            raise DamagedError("has no usable 'memory'")
+    findings = value["findings"]
+    usable = {
+        "state": value["state"] in (OK, DEBT),
+        "began": _is_moment(value["began"]),
+        "findings": all(_is_finding(finding) for finding in findings),
+        "results": all(
+            isinstance(result, dict) and isinstance(result.get("check"), str) for result in value["results"]
+        ),
+        "memory": all(_is_memory(remembered) for remembered in value["memory"].values()),
+        "shown": isinstance(value["shown"].get("times", 0), int),
+        "stamp": _strings(value["stamp"]),
+        "when": _is_time(value["when"]),
+    }
+    for key, fine in usable.items():
+        if not fine:
+            raise DamagedError(f"has no usable {key!r}")
     if value["state"] == OK and any(finding["kind"] in ("debt", "unknown") for finding in findings):
         raise DamagedError("says ok over a finding that is not")
-    if not isinstance(value["shown"].get("times", 0), int) or not _strings(value["stamp"]):
-        raise DamagedError("has no usable 'shown' or 'stamp'")
+
+
+def _is_moment(began: dict[str, Any]) -> bool:
+    return isinstance(began.get("boot"), str) and type(began.get("since_boot")) in (int, float)
+
+
+def _is_finding(finding: object) -> bool:
+    if not isinstance(finding, dict) or not _strings(finding.get("details")):
+        return False
+    return all(isinstance(finding.get(key), str) for key in _FINDING)
+
+
+def _is_memory(remembered: object) -> bool:
+    return isinstance(remembered, dict) and all(isinstance(remembered.get(key), dict) for key in ("debt", "notes"))
+
+
+def _is_time(text: str) -> bool:
     try:
-        parse_rfc3339(value["when"])
+        parse_rfc3339(text)
     except ValueError:
-        raise DamagedError("has no usable 'when'") from None
+        return False
+    return True
 
 
 def _strings(value: object) -> bool:
@@ -183,4 +199,4 @@ class MarkerFile:
 
 
 def _began_later(marker: Marker, began: dict[str, Any]) -> bool:
-    return marker.boot == began["boot"] and marker.since_boot > began["since_boot"]
+    return marker.boot == began["boot"] and marker.since_boot > float(began["since_boot"])

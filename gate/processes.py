@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import psutil
 
@@ -70,16 +71,16 @@ class ProcessTable:
 
         May hold secrets: to decide by, never to show.
         """
-        return self._ask(pid, "cmdline")
+        return cast("list[str] | None", self._ask(pid, "cmdline"))
 
     def directory(self, pid: int) -> str | None:
         """The working directory, None where the process is gone. Raises UnknownError where it may not be read."""
-        return self._ask(pid, "cwd")
+        return cast("str | None", self._ask(pid, "cwd"))
 
     def tag(self, pid: int) -> str | None:
         """The session named in the process's environment; None without one, or where it may not be read."""
         try:
-            environ: Mapping[str, str] = self._ask(pid, "environ") or {}
+            environ = cast("dict[str, str] | None", self._ask(pid, "environ")) or {}
         except UnknownError:
             return None
         return next((environ[name] for name in TAG_VARIABLES if environ.get(name)), None)

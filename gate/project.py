@@ -1,8 +1,8 @@
 """Which project a directory belongs to.
 
-A project is a git repository by its common directory, so that all its worktrees are one; else the nearest directory with
-a gate configuration; else the directory itself. Read from the file system as gitrepository-layout(5) describes it,
-without starting git: this is on the silent path.
+A project is a git repository by its common directory, so that all its worktrees are one; else the nearest directory
+with a gate configuration; else the directory itself. Read from the file system as gitrepository-layout(5) describes
+it, without starting git: this is on the silent path.
 """
 
 from __future__ import annotations

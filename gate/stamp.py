@@ -1,6 +1,6 @@
 """The stamp of a configuration: tells that something which decides what the suite does has changed.
 
-A marker carries the stamp that it was made under, so that a green start needs to read no TOML: one `stat` for each file.
+A marker carries the stamp that it was made under, so that a green start needs to read no TOML: one `stat` for each.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class FakeProcessTable(ProcessTable):
         self._known.pop(process.pid)
 
     @property
-    def snapshot(self) -> Sequence[Process]:  # type: ignore[override]
+    def snapshot(self) -> Sequence[Process]:
         """What the test put there."""
         return list(self._made.values())
 

@@ -14,9 +14,11 @@ from gate.project import Project
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """One worktree. `branch` is None for a detached HEAD, `locked` the reason of `git worktree lock` (None: not locked),
-    `missing` says that its directory is not there, `created` is when it was added, in epoch seconds. The engine adds
-    `in_use` (a living session is in it) and `made_in_session` (a recorded session was open when it was added).
+    """One worktree.
+
+    `branch` is None for a detached HEAD, `locked` the reason of `git worktree lock` (None: not locked), `missing` says
+    that its directory is not there, `created` is when it was added, in epoch seconds. The engine adds `in_use` (a
+    living session is in it) and `made_in_session` (a recorded session was open when it was added).
     """
 
     path: str
