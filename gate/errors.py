@@ -15,6 +15,10 @@ class DamagedError(GateError):
     """A file of ours holds something that we did not write, or only a part of it."""
 
 
+class NewerSchemaError(DamagedError):
+    """Written by a newer version of session-gate: neither believed nor overwritten."""
+
+
 class UnknownError(Exception):
     """Raised by a check, or by what it uses, when something could not be established. Never read as clean."""
 

@@ -97,7 +97,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A finding as the marker and the outputs have it: attributed, its texts rendered and so already quoted."""
+    """A finding as the marker and the outputs have it: attributed, its texts rendered and so already quoted.
+
+    `fingerprint` stands for the thing, whatever its count or size, and `subjects` for just these subjects; `worktree`
+    is the one that all of them lie in, else empty.
+    """
 
     check: str
     label: str
@@ -109,3 +113,5 @@ class Reported:
     remedy: str
     fingerprint: str
     first_seen: str
+    worktree: str = ""
+    subjects: str = ""

@@ -10,9 +10,9 @@ import os
 
 from gate import files, jsontext
 from gate.clock import parse_rfc3339, rfc3339
-from gate.errors import DamagedError
+from gate.errors import DamagedError, NewerSchemaError
 from gate.liveness import Owner, Place, is_alive
-from gate.project import _digest
+from gate.project import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Record:
     """
 
     __slots__ = (
-        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "since", "source", "state",
+        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "root", "since", "source", "state",
         "transcript", "worktree", "written",
     )  # fmt: skip
 
@@ -51,6 +51,7 @@ class Record:
         cwd: str = "",
         source: str = "",
         transcript: str = "",
+        root: str = "",
         state: str = OPEN,
         ended: float | None = None,
     ) -> None:
@@ -64,6 +65,7 @@ class Record:
         self.cwd = cwd
         self.source = source
         self.transcript = transcript
+        self.root = root
         self.state = state
         self.ended = ended
         self.alive: bool | None = None
@@ -87,16 +89,19 @@ class Record:
             "cwd": self.cwd,
             "source": self.source,
             "transcript": self.transcript,
+            "root": self.root,
         }
 
 
-_STRINGS = ("id", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript")
+_STRINGS = ("id", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript", "root")
 
 
 def parse(data: bytes) -> Record:
     """The record in these bytes. Raises DamagedError for anything that is not one in every part."""
     try:
         value = jsontext.loads(data.decode("utf-8"))
+        if type(value["schema"]) is int and value["schema"] > SCHEMA:
+            raise NewerSchemaError("was written by a newer session-gate")
         if value["schema"] != SCHEMA or not all(isinstance(value[key], str) for key in _STRINGS):
             raise DamagedError("is not a record")
         if value["state"] not in (OPEN, ENDING) or isinstance(value["written"], bool):
@@ -112,6 +117,7 @@ def parse(data: bytes) -> Record:
             cwd=value["cwd"],
             source=value["source"],
             transcript=value["transcript"],
+            root=value["root"],
             state=value["state"],
             ended=None if value["ended"] is None else parse_rfc3339(value["ended"]),
         )
@@ -131,7 +137,7 @@ def _parse_owner(value: Any) -> Owner | None:
 def safe_id(session: str) -> str:
     """A session id as a file name: itself where it is one, else a digest. Other people's ids are not paths."""
     plain = all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
-    return session if session and plain and len(session) <= 100 else "id-" + _digest(os.fsencode(session))
+    return session if session and plain and len(session) <= 100 else "id-" + digest(os.fsencode(session))
 
 
 class Ledger:
@@ -188,6 +194,17 @@ class Ledger:
     def write(self, record: Record) -> None:
         """Store a record. Raises StateError."""
         files.write(self.record_path(record.id), jsontext.dumps(record.to_json()).encode("ascii"))
+
+    def remove_damaged(self, path: str) -> None:
+        """Remove a file that was no record when the ledger was read, unless a newer version wrote it."""
+        try:
+            data = files.read(path)
+            if data is not None:
+                parse(data)
+        except NewerSchemaError:
+            return
+        except DamagedError:
+            files.remove(path)
 
     def remove(self, session: str) -> None:
         """Remove a record and what lies beside it; the record goes last, so that a death in the middle shows."""

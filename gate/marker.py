@@ -9,7 +9,7 @@ import os
 
 from gate import files, jsontext
 from gate.clock import parse_rfc3339
-from gate.errors import DamagedError, StateError
+from gate.errors import DamagedError, NewerSchemaError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ _TYPES: dict[str, Any] = {
     "shown": dict,
 }
 _FINDING = ("check", "label", "kind", "summary", "scope", "incident", "remedy", "fingerprint", "first_seen")
-
-
-class NewerSchemaError(DamagedError):
-    """Written by a newer version of session-gate: neither believed nor overwritten."""
 
 
 class Marker:

@@ -43,10 +43,11 @@ def project_key(identity: str, root: str) -> str:
     `my_project` and `my-project` shared one directory of a client's, credentials and all).
     """
     tail = "".join([c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in os.path.basename(root)])
-    return (tail.strip(".-")[:40] or "root") + "-" + _digest(os.fsencode(identity))
+    return (tail.strip(".-")[:40] or "root") + "-" + digest(os.fsencode(identity))
 
 
-def _digest(data: bytes) -> str:
+def digest(data: bytes) -> str:
+    """16 hexadecimal digits that stand for these bytes."""
     try:
         from _blake2 import blake2b
     except ImportError:  # hashlib costs the silent path 5 ms more; the digest is the same

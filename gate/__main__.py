@@ -1,0 +1,44 @@
+"""`gate` and `session-gate`, and `python -m gate`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the program and exit. What a green start takes is looked at before anything else is imported."""
+    arguments = sys.argv[1:]
+    code = _silently(arguments)
+    if code is None:
+        from gate.commands import cli
+
+        code = cli.main(arguments)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        pass
+    # A check that hangs must not hold the exit, and a daemon thread that prints during an orderly one aborts it.
+    os._exit(code)
+
+
+def _silently(arguments: list[str]) -> int | None:
+    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+        from gate import silent
+
+        return silent.main(arguments[1:])
+    if arguments == ["start"]:
+        from gate import silent
+        from gate.errors import GateError
+
+        try:
+            return silent.start_by_hand(os.environ)
+        except GateError as error:
+            sys.stderr.write(f"session-gate: error: {error}\n")
+            return 2
+    return None
+
+
+if __name__ == "__main__":
+    main()

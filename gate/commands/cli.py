@@ -1,0 +1,78 @@
+"""The command line: the group of all subcommands, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from gate import __version__, directories, files
+from gate.commands.config import config
+from gate.commands.end import end
+from gate.commands.explain import explain
+from gate.commands.hook import hook
+from gate.commands.list import list_
+from gate.commands.run import run
+from gate.commands.start import start
+from gate.commands.status import status
+from gate.errors import GateError, StateError
+
+OK, USAGE, CRASH, INTERRUPTED = 0, 2, 3, 130
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: gate run",
+)
+@click.version_option(__version__, prog_name="session-gate")
+@click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), help="The form of the answer (text).")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+@click.pass_context
+def group(context: click.Context, directory: str | None, form: str | None, no_color: bool) -> None:
+    """The session boundary answers for what a coding agent leaves behind."""
+    context.obj = {"directory": directory and os.path.abspath(directory), "form": form, "no_color": no_color}
+
+
+for command in (start, end, run, hook, status, list_, explain, config):
+    group.add_command(command)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; its exit code: 0, 1 debt, 2 usage or configuration, 3 our own error, 130 interrupted."""
+    try:
+        return int(group.main(list(arguments), prog_name="gate", standalone_mode=False) or OK)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as error:
+        error.show()
+        return USAGE
+    except (click.ClickException, GateError) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"session-gate: error: {text}", err=True)
+        return USAGE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("session-gate: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return OK
+    except Exception as error:  # noqa: BLE001 - the last resort: one line for the user, the rest into a file
+        click.echo(f"session-gate: internal error: {type(error).__name__}; {_log(error)}", err=True)
+        return CRASH
+
+
+def _log(error: Exception) -> str:
+    """Keep the traceback for a report, without the values in it; where it is, in words."""
+    frames = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
+    text = f"session-gate {__version__}, Python {sys.version}\n{frames}{type(error).__name__}\n"
+    try:
+        root = directories.state_dir(os.environ)
+        files.make_private_dir(root)
+        path = os.path.join(root, "crash.log")
+        files.write(path, text.encode("utf-8", "backslashreplace"))
+    except StateError:
+        return "no log could be written"
+    return f"please report it with {path}"

@@ -1,0 +1,66 @@
+"""What all subcommands share: options, the site, the console, JSON."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import orjson
+
+from gate.errors import GateError
+from gate.output.console import Console
+from gate.site import Site
+
+
+@dataclass
+class Call:
+    """One call of the program: the directory it is about, the form of the answer, and where that goes."""
+
+    directory: str
+    format: str
+    console: Console
+
+    def site(self) -> Site:
+        """The site of the directory. Raises GateError."""
+        if not os.path.isdir(self.directory):
+            raise GateError(f"-C {self.directory}: no such directory")
+        return Site.at(self.directory, os.environ)
+
+    def print_json(self, value: object) -> None:
+        """The answer as JSON."""
+        self.console.print(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def common_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that every subcommand takes; the command gets a `Call` first."""
+
+    @click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
+    @click.option("--format", "form", type=click.Choice(["text", "json"]), help="The form of the answer (text).")
+    @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+    @click.pass_context
+    @functools.wraps(command)
+    def wrapped(context: click.Context, /, directory: str | None, form: str | None, no_color: bool, **rest: Any) -> int:
+        outer: dict[str, Any] = context.obj or {}
+        call = Call(
+            directory=os.path.join(outer.get("directory") or current_directory(), directory or ""),
+            format=form or outer.get("form") or "text",
+            console=Console(os.environ, no_color or outer.get("no_color", False)),
+        )
+        try:
+            return command(call, **rest)
+        finally:
+            call.console.stream.flush()
+
+    return wrapped
+
+
+def current_directory() -> str:
+    """The working directory; where it was deleted, the name that the shell still has of it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.environ.get("PWD") or os.path.sep

@@ -1,0 +1,26 @@
+"""`gate end`: the suite in the foreground, and the marker."""
+
+from __future__ import annotations
+
+import click
+
+from gate import boundary
+from gate.commands.common import Call, common_options
+from gate.commands.run import show
+from gate.output.console import Progress
+
+
+@click.command(epilog="Example: gate end")
+@common_options
+def end(call: Call) -> int:
+    """Run the suite and write this project's marker. It ends nothing: no session, no process.
+
+    Exit 0 when nothing is left behind, 1 on debt or where something could not be established.
+    """
+    progress = Progress()
+    site = call.site()
+    try:
+        examined = boundary.end_by_hand(site, progress)
+    finally:
+        progress.close()
+    return show(call, examined)

@@ -1,0 +1,36 @@
+"""`gate run`: the suite by hand and from pre-commit."""
+
+from __future__ import annotations
+
+import click
+
+from gate import boundary
+from gate.commands.common import Call, common_options
+from gate.output.console import Progress
+from gate.output.text import print_report
+
+
+@click.command(epilog="Example: gate run uncommitted_paths stale_locks")
+@click.argument("checks", nargs=-1, metavar="[CHECK]...")
+@common_options
+def run(call: Call, checks: tuple[str, ...]) -> int:
+    """Run the suite, or the named checks; write nothing.
+
+    Exit 0 when nothing is left behind, 1 on debt or where something could not be established.
+    """
+    progress = Progress()
+    site = call.site()
+    try:
+        examined = boundary.run_by_hand(site, checks, progress)
+    finally:
+        progress.close()
+    return show(call, examined)
+
+
+def show(call: Call, examined: boundary.Examination) -> int:
+    """Print an examination in the form that was asked for; its exit code."""
+    if call.format == "json":
+        call.print_json(examined.report.to_json())
+    else:
+        print_report(call.console, examined.report, examined.labels)
+    return 0 if examined.report.state == "ok" else 1

@@ -1,0 +1,122 @@
+"""The processes that complete a boundary after its hook has returned: the finisher of an end, the follower of a start.
+
+Nobody waits for them, and nothing they start outlives them.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import time
+from collections.abc import Sequence
+
+from gate import boundary, files
+from gate.errors import GateError
+from gate.finding import UNKNOWN
+from gate.ledger import ENDING, Record
+from gate.liveness import is_alive
+from gate.site import Site
+from gate.suite import FINISHER
+
+OWNER_PATIENCE = 10.0
+"""Seconds to wait for the client to be gone: it ends its own children only after its end hook has returned."""
+
+UNTOLD_PATIENCE = 1.0
+"""Seconds to wait for a client whose process is not known."""
+
+BASELINE_PATIENCE = 10.0
+"""Seconds to wait for the baseline of a session that ended as soon as it began."""
+
+DEADLINE = OWNER_PATIENCE + BASELINE_PATIENCE + FINISHER + 10.0
+"""Seconds after which such a process ends itself, whatever hangs."""
+
+
+def main(words: Sequence[str]) -> int:
+    """`finish|complete ROOT SESSION FD`; FD is a lock that this process holds as long as it lives, or -1."""
+    task, root, session, fd = words[0], words[1], words[2], int(words[3])
+    watchdog = threading.Timer(DEADLINE, os._exit, args=(1,))
+    watchdog.daemon = True
+    watchdog.start()
+    site = Site.at(root, os.environ)
+    try:
+        if task == "finish":
+            finish(site, session)
+        else:
+            complete(site, session)
+    except GateError:
+        return 1  # what could be said is in the state: the record stays, and the next start sees it
+    finally:
+        _release(site, session, fd, task)
+    return 0
+
+
+def finish(site: Site, session: str) -> None:
+    """Complete the end of a session: its owner goes or stays, the suite runs, marker and record are settled."""
+    record = site.state.ledger.read(session)
+    if record is None or record.state != ENDING:
+        return
+    await_owner(site, record)
+    await_release(site.state.ledger.baseline_path(session) + ".lock", BASELINE_PATIENCE)
+    look = site.look()
+    mine = next((record for record in look.records if record.id == session), None)
+    if mine is None:
+        return
+    examined = boundary.examine(site, look, mine, limit=FINISHER)
+    boundary.settle(site, look, examined)
+    # This process holds the session's own lock, so `settle` has left its record to it.
+    site.state.ledger.remove(session)
+
+
+def complete(site: Site, session: str) -> None:
+    """Take a session's baseline just after its start, and establish what the start had no time for."""
+    look = site.look()
+    mine = next((record for record in look.records if record.id == session), None)
+    if mine is None or mine.state == ENDING:
+        return
+    examined = boundary.examine(site, look, mine, limit=FINISHER)
+    if site.state.ledger.read(session) is not None:
+        earlier = boundary.read_baseline(site, mine) or {}
+        boundary.write_baseline(site, mine, {**examined.report.baseline(mine.written), **earlier})
+    if look.marker is not None and any(finding["kind"] == UNKNOWN for finding in look.marker.data["findings"]):
+        boundary.settle(site, look, examined)
+
+
+def await_owner(site: Site, record: Record) -> None:
+    """Wait, bounded, until a session's owner is gone."""
+    if record.owner is None:
+        time.sleep(UNTOLD_PATIENCE)
+        return
+    deadline = time.monotonic() + OWNER_PATIENCE
+    try:
+        fd = os.pidfd_open(record.owner.pid)
+    except (AttributeError, OSError):
+        fd = -1
+    try:
+        while is_alive(record.owner, record.place, site.place) and (left := deadline - time.monotonic()) > 0:
+            if fd >= 0:
+                select.select([fd], [], [], left)
+            else:
+                time.sleep(0.05)
+            if fd >= 0 and select.select([fd], [], [], 0)[0]:
+                return  # a zombie by now: its parent has not yet asked for it
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def await_release(path: str, patience: float) -> None:
+    """Wait, bounded, until nobody holds the lock at `path`."""
+    deadline = time.monotonic() + patience
+    while files.is_held(path) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _release(site: Site, session: str, fd: int, task: str) -> None:
+    if fd < 0:
+        return
+    path = site.state.ledger.lock_path(session)
+    if task == "complete":
+        path = site.state.ledger.baseline_path(session) + ".lock"
+    files.remove(path)
+    os.close(fd)

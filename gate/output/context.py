@@ -1,0 +1,128 @@
+"""The text that a new session is shown: facts on its first screen, short, worst first, no commands to follow.
+
+Clients put it into the model's context, and their documentation asks for factual sentences there; text like "remaining
+work" was once taken for a task and looped for hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gate.clock import local, local_day, parse_rfc3339
+from gate.finding import DEBT, NOTE, UNKNOWN, Reported
+from gate.marker import Marker
+from gate.project import digest
+from gate.quote import line
+from gate.report import Report
+from gate.verdict import ABANDONED, DAMAGED, FIRST, PENDING, STALE, Verdict
+
+ONE_LINE_FROM = 3
+"""The start from which unchanged findings take one line."""
+
+_LAST = "Re-checked at every start and end and by `gate end`; a finding goes when the thing goes."
+_STALE = {
+    "age": "the last check is older than {age}",
+    "boot": "the machine was restarted since the last check",
+    "configuration": "the configuration changed since the last check",
+    "deferred": "another session was at work at the last check",
+    "untold": "it cannot be told whether another session still lives",
+    "unwritten": "the last end could not write down what it found",
+    "missing": "no check of this project is recorded",
+}
+
+
+def shown_before(marker: Marker | None, report: Report, when: str) -> dict[str, Any]:
+    """How often just these findings were shown, this time included, and since when."""
+    standing = report.of_kind(DEBT, UNKNOWN)
+    texts = sorted(f"{f.fingerprint} {f.kind} {f.subjects}" for f in standing)
+    key = digest("\n".join(texts).encode()) if texts else ""
+    before: Mapping[str, Any] = marker.data["shown"] if marker is not None else {}
+    if key and before.get("key") == key and isinstance(before.get("since"), str):
+        return {"key": key, "times": int(before.get("times", 0)) + 1, "since": before["since"]}
+    return {"key": key, "times": 1 if key else 0, "since": when}
+
+
+def compose(
+    report: Report, verdict: Verdict, shown: Mapping[str, Any], cleared: bool, here: str, limit: int
+) -> tuple[str, str]:
+    """The text for the model, at most `limit` characters, and the line for the user; both empty when all is well."""
+    first = verdict.kind == FIRST
+    standing = report.of_kind(DEBT, UNKNOWN, *([NOTE] if first else []))
+    if not standing:
+        return "", ""
+    count = f"{len(standing)} finding{'' if len(standing) == 1 else 's'}"
+    if shown["times"] >= ONE_LINE_FROM:
+        text = f"SESSION-GATE DEBT: {count} unchanged since {_day(shown['since'])}: gate status"
+        return text, text
+    lines = _by_worktree(standing, here)
+    heading = _heading(verdict, cleared, any(f.kind == DEBT for f in standing))
+    return _fit(heading, lines, limit), f"session-gate: {count}: {', '.join(_labels(standing))} (gate status)"
+
+
+def with_trouble(text: str, headline: str, trouble: str) -> tuple[str, str]:
+    """The same with a line on the state that could not be kept."""
+    said = f"  - STATE: could not be kept, so no silence can be relied on: {line(trouble)}"
+    if not text:
+        return f"SESSION-GATE: nothing was found.\n{said}", f"session-gate: {line(trouble)}"
+    first, _, rest = text.partition("\n")
+    return f"{first}\n{said}" + (f"\n{rest}" if rest else ""), headline
+
+
+def _heading(verdict: Verdict, cleared: bool, debt: bool) -> str:
+    name = "SESSION-GATE DEBT" if debt else "SESSION-GATE"
+    record = verdict.records[-1] if verdict.records else None
+    if cleared:
+        return f"{name}: this stood before /clear."
+    if verdict.kind == FIRST:
+        return f"{name}: first look at this project; what stood here before is shown once."
+    if verdict.kind == ABANDONED and record is not None:
+        return f"{name}: no end recorded for the {line(record.client)} session opened at {local(record.since)}."
+    if verdict.kind == PENDING and record is not None:
+        return f"{name}: the end of the {line(record.client)} session opened at {local(record.since)} was cut off."
+    if verdict.kind == DAMAGED:
+        reason = "lies in the future" if verdict.reason == "future" else "was unreadable"
+        return f"{name}: the record of this project {reason}; everything was checked anew."
+    if verdict.kind == STALE:
+        return f"{name}: {_STALE[verdict.reason].format(age='a week')}."
+    return f"{name}: the previous session left work."
+
+
+def _by_worktree(findings: Sequence[Reported], here: str) -> list[str]:
+    """A line for each finding of this worktree or of the project; those of other worktrees as a count by label."""
+    lines: list[str] = []
+    others: dict[str, set[str]] = {}
+    for finding in sorted(findings, key=lambda f: (DEBT, UNKNOWN, NOTE).index(f.kind)):
+        if finding.worktree and finding.worktree != line(here):
+            others.setdefault(finding.label, set()).add(finding.worktree)
+        else:
+            lines.append(f"  - {finding.label}: {line(finding.summary)}")
+    for label, worktrees in others.items():
+        count = f"{len(worktrees)} other worktree{'' if len(worktrees) == 1 else 's'}"
+        lines.append(f"  - {label}: the same in {count}: gate status")
+    return lines
+
+
+def _fit(heading: str, lines: Sequence[str], limit: int) -> str:
+    more = "  … and {} more: gate status"
+    room = limit - len(heading) - len(_LAST) - len(more) - 10
+    kept: list[str] = []
+    for text in lines:
+        cut = text if len(text) <= room else text[: max(0, room - 2)] + "…"
+        if kept and len(text) > room:
+            break
+        kept.append(cut)
+        room -= len(cut) + 1
+    left = len(lines) - len(kept)
+    return "\n".join([heading, *kept, *([more.format(left)] if left else []), _LAST])[:limit]
+
+
+def _labels(findings: Sequence[Reported]) -> list[str]:
+    return list(dict.fromkeys(finding.label for finding in findings))
+
+
+def _day(text: str) -> str:
+    try:
+        return local_day(parse_rfc3339(text))
+    except ValueError:
+        return text

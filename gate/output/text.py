@@ -1,0 +1,71 @@
+"""Results as text for a person: a line for each check, then the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gate.clock import local, local_day, parse_rfc3339
+from gate.finding import DEBT, DEFERRED, NOTE, UNKNOWN, Reported
+from gate.output.console import Console
+from gate.quote import line
+from gate.report import Report
+
+_ORDER = (DEBT, UNKNOWN, DEFERRED, NOTE)
+
+
+def print_report(console: Console, report: Report, labels: Mapping[str, str]) -> None:
+    """A line for each check, the findings, and what it comes to."""
+    for result in report.results:
+        reason = f"  {result['reason']}" if result["outcome"] == "skipped" else ""
+        label = labels.get(result["check"], "")
+        console.print(f"{label:<10}{result['check']:<20}{console.word(result['outcome'], 8)}{reason}".rstrip())
+    print_findings(console, report.findings)
+    counts = {kind: len(report.of_kind(kind)) for kind in _ORDER}
+    words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    console.print()
+    console.print(f"{console.word(report.state)}: {words or 'nothing left behind'}")
+
+
+def print_findings(console: Console, findings: Sequence[Reported]) -> None:
+    """Each finding with its details, how to look, and what clears it."""
+    for finding in sorted(findings, key=lambda finding: _ORDER.index(finding.kind)):
+        console.print()
+        kind = "" if finding.kind == DEBT else f" ({console.word(finding.kind)})"
+        console.print(f"{console.strong(finding.label)}{kind}: {line(finding.summary)}")
+        for detail in finding.details:
+            console.print(f"    {line(detail)}")
+        if finding.remedy:
+            console.print(f"    To look and to clear: {line(finding.remedy)}")
+        if finding.kind in (DEBT, UNKNOWN):
+            console.print(f"    Seen since {_day(finding.first_seen)}; gate explain {line(finding.check)}")
+
+
+def findings_of(marker: Mapping[str, Any]) -> list[Reported]:
+    """The findings of a marker, as they were reported."""
+    fields = Reported.__dataclass_fields__
+    return [
+        Reported(
+            **{
+                name: value
+                for name, value in {**finding, "details": tuple(finding["details"])}.items()
+                if name in fields
+            }
+        )
+        for finding in marker["findings"]
+    ]
+
+
+def moment(text: str | None) -> str:
+    """An RFC 3339 time for a person, in local time; as it stands where it is none."""
+    try:
+        return local(parse_rfc3339(text or ""))
+    except ValueError:
+        return line(text or "")
+
+
+def _day(text: str) -> str:
+    try:
+        return local_day(parse_rfc3339(text))
+    except ValueError:
+        return line(text)

@@ -1,0 +1,209 @@
+"""The report of one run of the suite: results, attributed findings, and what is to be remembered. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gate.attribution import Evidence, Living, Part, attribute, key_of
+from gate.check import Check
+from gate.clock import local_day, parse_rfc3339, rfc3339
+from gate.finding import CLEAN, DEBT, DEFERRED, MACHINE, NOTE, NOTHING, SKIPPED, UNKNOWN, Finding, Reported, Subject
+from gate.project import digest
+from gate.quote import Phrase, line, say
+from gate.suite import Result
+
+MOST_DETAILS = 20
+Baseline = Mapping[str, Mapping[str, str]]
+"""For each check that was known at a session's start: its subjects, as digests, with their states."""
+
+Seen = Mapping[str, Mapping[str, tuple[str, float | None]]]
+"""The same of one run, with each subject's last change."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before the suite's results are judged.
+
+    `memory` and `first_seen` (by fingerprint) come from the previous marker, `baselines` are those of the sessions that
+    ended since (None: none was taken), `since` names the last of them in words. `first` says that this is the first
+    look at the project, `elsewhere` whether a check's subject belongs to another project.
+    """
+
+    now: float
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    first_seen: Mapping[str, str] = field(default_factory=dict)
+    baselines: Sequence[Baseline | None] = ()
+    living: Sequence[Living] = ()
+    since: Phrase = NOTHING
+    first: bool = False
+    elsewhere: Callable[[str, Subject], bool] = lambda _check, _subject: False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one run of the suite came to. `memory` and `seen` are for the next marker and for a session's baseline."""
+
+    results: Sequence[Mapping[str, Any]]
+    findings: Sequence[Reported]
+    memory: Mapping[str, Any]
+    seen: Seen
+
+    @property
+    def state(self) -> str:
+        """`ok` when no finding is debt or unknown, else `debt`."""
+        return DEBT if any(finding.kind in (DEBT, UNKNOWN) for finding in self.findings) else "ok"
+
+    def of_kind(self, *kinds: str) -> list[Reported]:
+        """The findings of these kinds, in the order of the checks."""
+        return [finding for finding in self.findings if finding.kind in kinds]
+
+    def baseline(self, written: float) -> Baseline:
+        """What was so before the moment `written`, by the file system's clock; what changed later is the session's."""
+        return {
+            check: {key: state for key, (state, changed) in subjects.items() if changed is None or changed <= written}
+            for check, subjects in self.seen.items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """What `run` and `end` print as JSON."""
+        return {
+            "schema": 1,
+            "state": self.state,
+            "results": list(self.results),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reported] = ()) -> Report:
+    """Judge the results of a suite. `extra` are findings of the engine's own (configuration, plugins)."""
+    shown: list[Mapping[str, Any]] = []
+    findings: list[Reported] = []
+    memory = dict(known.memory)
+    seen: dict[str, Mapping[str, tuple[str, float | None]]] = {}
+    for result in results:
+        check = result.check
+        evidence = _evidence(check, known)
+        parts = [(finding, part) for finding in result.findings for part in attribute(finding, evidence)]
+        reported = [_reported(check, finding, part, known) for finding, part in parts]
+        outcome = _outcome(result.outcome, reported)
+        findings += reported
+        shown.append(
+            {
+                "check": check.name,
+                "outcome": outcome,
+                "reason": line(result.reason),
+                "duration_ms": round(result.duration * 1000, 1),
+            }
+        )
+        memory[check.name] = _remember(check, result, outcome, parts, reported, known)
+        if outcome in (CLEAN, DEBT) and not any(finding.kind == UNKNOWN for finding in result.findings):
+            # What stands as debt is not part of a baseline: a lost marker must not turn it into something kept.
+            standing = known.memory.get(check.name, {}).get("debt", {})
+            seen[check.name] = {
+                key_of(subject): (subject.fingerprint, subject.changed)
+                for finding in result.findings
+                for subject in finding.subjects
+                if key_of(subject) not in standing
+            }
+    return Report(shown, [*findings, *extra], memory, seen)
+
+
+def _evidence(check: Check, known: Known) -> Evidence:
+    remembered = known.memory.get(check.name, {})
+    baselines = [None if base is None else base.get(check.name) for base in known.baselines]
+    if "carried" in remembered:
+        baselines.append(remembered["carried"])
+    return Evidence(
+        debts=frozenset(remembered.get("debt", ())),
+        notes=remembered.get("notes", {}),
+        baselines=baselines,
+        living=known.living,
+        first=known.first and check.keeps,
+        elsewhere=(lambda subject: known.elsewhere(check.name, subject)) if check.scope == MACHINE else lambda _: False,
+    )
+
+
+def _outcome(outcome: str, reported: Sequence[Reported]) -> str:
+    kinds = {finding.kind for finding in reported}
+    if DEBT in kinds:
+        return DEBT
+    if UNKNOWN in kinds:
+        return UNKNOWN
+    return SKIPPED if outcome == SKIPPED else CLEAN
+
+
+def _remember(
+    check: Check,
+    result: Result,
+    outcome: str,
+    parts: Sequence[tuple[Finding, Part]],
+    reported: Sequence[Reported],
+    known: Known,
+) -> dict[str, Any]:
+    """What the next run has to know of this check. What is unknown now keeps what was known before."""
+    before = known.memory.get(check.name, {})
+    now = rfc3339(known.now)
+    old_debt = before.get("debt", {})
+    debt = {key_of(s): old_debt.get(key_of(s), now) for _, part in parts if part.kind == DEBT for s in part.subjects}
+    notes = {key_of(s): s.fingerprint for _, part in parts if part.kind == NOTE for s in part.subjects}
+    if any(finding.kind == UNKNOWN for finding in result.findings):
+        carried = _intersection([*_evidence(check, known).baselines])
+        return {
+            "known": before.get("known", ""),
+            "last": before.get("last", ""),
+            "debt": {**old_debt, **debt},
+            "notes": {**before.get("notes", {}), **notes},
+            **({"carried": carried} if known.baselines or "carried" in before else {}),
+        }
+    last = next((finding.summary for finding in reported if finding.kind == DEBT), outcome)
+    return {"known": now, "last": last, "debt": debt, "notes": notes}
+
+
+def _intersection(baselines: Sequence[Mapping[str, str] | None]) -> dict[str, str] | None:
+    """What was there before every one of several sessions; None where one of them has no baseline."""
+    if not baselines or any(base is None for base in baselines):
+        return None
+    first, *rest = [base for base in baselines if base is not None]
+    return {key: state for key, state in first.items() if all(base.get(key) == state for base in rest)}
+
+
+def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Reported:
+    fingerprint = digest(f"{check.name}\0{finding.key}".encode("utf-8", "surrogateescape"))
+    worktrees = {subject.worktree for subject in part.subjects}
+    summary = finding.summarise(part.subjects, _context(part, known))
+    return Reported(
+        check=check.name,
+        label=check.label,
+        kind=part.kind,
+        summary=str(_with_last_answer(summary, check, known) if part.kind == UNKNOWN else summary),
+        details=tuple(str(detail) for detail in finding.details[:MOST_DETAILS]),
+        scope=check.scope,
+        incident=check.incident_title,
+        remedy=str(finding.remedy),
+        fingerprint=fingerprint,
+        first_seen=known.first_seen.get(fingerprint, rfc3339(known.now)),
+        worktree=line(worktrees.pop() or "") if len(worktrees) == 1 else "",
+        subjects=digest("\0".join(sorted(map(key_of, part.subjects))).encode()),
+    )
+
+
+def _context(part: Part, known: Known) -> Phrase:
+    if part.kind == DEFERRED:
+        return say(", changed while another session is at work")
+    if part.kind == NOTE:
+        return say(", from before")
+    return say("{} ({} more from before)", known.since, part.before) if part.before else known.since
+
+
+def _with_last_answer(summary: Phrase, check: Check, known: Known) -> Phrase:
+    remembered = known.memory.get(check.name, {})
+    if not remembered.get("known"):
+        return summary
+    day = local_day(parse_rfc3339(remembered["known"]))
+    return say("{} ({} on {})", summary, say(_literal(remembered.get("last", ""))), day)
+
+
+def _literal(text: str) -> str:
+    return line(text).replace("{", "{{").replace("}", "}}")

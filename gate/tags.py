@@ -1,0 +1,25 @@
+"""The variables that name, in a process's environment, the session which started it.
+
+The clients' own were seen in what their shell tools leave behind. Standard library only: this is on the silent path.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TAG_VARIABLES = ("SESSION_GATE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "COPILOT_AGENT_SESSION_ID")
+
+
+def tag_of(environ: Mapping[str, str]) -> str | None:
+    """The session that an environment names."""
+    for name in TAG_VARIABLES:
+        if environ.get(name):
+            return environ[name]
+    return None
+
+
+def without_tags(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment for processes of ours: they are no session's, and must not look like what one left behind."""
+    return {name: value for name, value in environ.items() if name not in TAG_VARIABLES}

@@ -1,0 +1,48 @@
+"""Fixtures for all tests; and no test touches the real home or the real state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kit import Client, Machine, clean_environ
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test runs with an environment of its own, so that a slip cannot reach a person's files."""
+    environ = clean_environ(tmp_path / "isolated")
+    for name in list(os.environ):
+        if name not in environ and not name.startswith(("PYTEST", "COV")):
+            monkeypatch.delenv(name)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    made = Machine(tmp_path / "machine")
+    yield made
+    made.settle()
+
+
+@pytest.fixture
+def project(machine: Machine) -> Path:
+    return machine.repository()
+
+
+@pytest.fixture
+def open_client(machine: Machine) -> Iterator[object]:
+    """Opens client processes, and ends those that a test leaves."""
+    clients: list[Client] = []
+
+    def open_one(cwd: Path, session: str = "session-1") -> Client:
+        clients.append(Client(machine, cwd, session))
+        return clients[-1]
+
+    yield open_one
+    for client in clients:
+        if client.process.poll() is None:
+            client.kill()
