@@ -11,11 +11,14 @@ import threading
 import time
 from collections.abc import Sequence
 
-from gate import boundary, files
+from gate import files
+from gate.baseline import read_baseline, write_baseline
 from gate.errors import GateError
+from gate.examination import examine
 from gate.finding import UNKNOWN
 from gate.ledger import ENDING, Record
 from gate.liveness import is_alive
+from gate.settlement import settle
 from gate.site import Site
 from gate.suite import FINISHER
 
@@ -62,8 +65,8 @@ def finish(site: Site, session: str) -> None:
     mine = next((record for record in look.records if record.id == session), None)
     if mine is None:
         return
-    examined = boundary.examine(site, look, mine, limit=FINISHER)
-    boundary.settle(site, look, examined)
+    examined = examine(site, look, mine, limit=FINISHER)
+    settle(site, look, examined)
     # This process holds the session's own lock, so `settle` has left its record to it.
     site.state.ledger.remove(session)
 
@@ -74,12 +77,12 @@ def complete(site: Site, session: str) -> None:
     mine = next((record for record in look.records if record.id == session), None)
     if mine is None or mine.state == ENDING:
         return
-    examined = boundary.examine(site, look, mine, limit=FINISHER)
+    examined = examine(site, look, mine, limit=FINISHER)
     if site.state.ledger.read(session) is not None:
-        earlier = boundary.read_baseline(site, mine) or {}
-        boundary.write_baseline(site, mine, {**examined.report.baseline(mine.written), **earlier})
+        earlier = read_baseline(site, mine) or {}
+        write_baseline(site, mine, {**examined.report.baseline(mine.written), **earlier})
     if look.marker is not None and any(finding["kind"] == UNKNOWN for finding in look.marker.data["findings"]):
-        boundary.settle(site, look, examined)
+        settle(site, look, examined)
 
 
 def await_owner(site: Site, record: Record) -> None:

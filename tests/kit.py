@@ -46,9 +46,9 @@ class Machine:
         self.temp = directory / "tmp"
 
     def gate(
-        self, *arguments: str, cwd: Path | None = None, input: bytes | None = None, **environ: str
+        self, *arguments: str, cwd: Path | None = None, payload: bytes | None = None, **environ: str
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run the installed command. Without `input` its standard input stays open and silent."""
+        """Run the installed command. Without `payload` its standard input stays open and silent."""
         read_end, write_end = os.pipe()
         try:
             return subprocess.run(
@@ -58,7 +58,7 @@ class Machine:
                 capture_output=True,
                 timeout=TIMEOUT,
                 check=False,
-                **({"stdin": read_end} if input is None else {"input": input}),
+                **({"stdin": read_end} if payload is None else {"input": payload}),
             )
         finally:
             os.close(read_end)

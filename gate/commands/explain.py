@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import click
 
-from gate import boundary, config
+from gate import config, examination
 from gate.commands.common import Call, common_options
 from gate.errors import GateError
 from gate.quote import line
@@ -19,7 +19,7 @@ from gate.quote import line
 def explain(call: Call, check: str) -> int:
     """Show the incident behind CHECK, what it looks at, its options, and how to clear what it finds."""
     site = call.site()
-    registry = boundary.load(site)
+    registry = examination.load(site)
     registered = registry.get(check)
     if registered is None:
         known = ", ".join(other.check.name for other in registry.checks)

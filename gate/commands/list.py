@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gate import boundary, config
+from gate import config, examination
 from gate.commands.common import Call, common_options
 from gate.quote import line
 
@@ -18,7 +18,7 @@ from gate.quote import line
 def list_(call: Call) -> int:
     """Show every check: its label, scope, incident, source, whether it is on, and the thresholds in force."""
     site = call.site()
-    registry = boundary.load(site)
+    registry = examination.load(site)
     options = {registered.check.name: registered.check.options for registered in registry.checks}
     configuration = config.load(site.project, os.environ, options)
     rows: list[dict[str, Any]] = []

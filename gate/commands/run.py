@@ -6,6 +6,7 @@ import click
 
 from gate import boundary
 from gate.commands.common import Call, common_options
+from gate.examination import Examination
 from gate.output.console import Progress
 from gate.output.text import print_report
 
@@ -27,7 +28,7 @@ def run(call: Call, checks: tuple[str, ...]) -> int:
     return show(call, examined)
 
 
-def show(call: Call, examined: boundary.Examination) -> int:
+def show(call: Call, examined: Examination) -> int:
     """Print an examination in the form that was asked for; its exit code."""
     if call.format == "json":
         call.print_json(examined.report.to_json())

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate.attribution import Evidence, Living, attribute, key_of, kind_of
+from gate.finding import Finding, Subject
+from gate.quote import say
+
+HERE, OTHER_TREE = "/project", "/project/.worktrees/one"
+BEFORE, WRITTEN, AFTER = 100.0, 200.0, 300.0
+
+
+def path(
+    name: str = "a.py", changed: float | None = BEFORE, worktree: str | None = HERE, tag: str | None = None
+) -> Subject:
+    return Subject(key=name, name=name, changed=changed, worktree=worktree, tag=tag)
+
+
+def base(*subjects: Subject) -> dict[str, str]:
+    return {key_of(subject): subject.fingerprint for subject in subjects}
+
+
+OTHER = Living("other", WRITTEN, HERE)
+
+
+@pytest.mark.parametrize(
+    ("subject", "evidence", "kind"),
+    [
+        # no baseline: debt, as the incident's rule says
+        (path(), Evidence(), "debt"),
+        (path(), Evidence(baselines=[None]), "debt"),
+        # it was there before, unchanged
+        (path(), Evidence(baselines=[base(path())]), "note"),
+        (path(), Evidence(notes=base(path())), "note"),
+        # an edit to a file that was dirty before
+        (path(changed=AFTER), Evidence(baselines=[base(path())]), "debt"),
+        (path(changed=AFTER), Evidence(notes=base(path())), "debt"),
+        # before one of two sessions that ended, but not before the other
+        (path(), Evidence(baselines=[base(path()), base()]), "debt"),
+        (path(), Evidence(baselines=[base(path()), None]), "debt"),
+        # debt in the marker comes first: no later baseline launders it, no living session hides it
+        (path(), Evidence(debts=frozenset(base(path())), baselines=[base(path())]), "debt"),
+        (path(changed=AFTER), Evidence(debts=frozenset(base(path())), living=[OTHER]), "debt"),
+        (path(), Evidence(debts=frozenset(base(path())), first=True), "debt"),
+        # another living session is at work in that worktree
+        (path(changed=AFTER), Evidence(living=[OTHER]), "deferred"),
+        (path(changed=BEFORE), Evidence(living=[OTHER]), "debt"),
+        (path(changed=None), Evidence(living=[OTHER]), "debt"),
+        (path(changed=AFTER, worktree=OTHER_TREE), Evidence(living=[OTHER]), "debt"),
+        (path(changed=AFTER, worktree=None), Evidence(living=[Living("other", WRITTEN, "")]), "debt"),
+        # a process says whose it is
+        (path(tag="other", worktree=None), Evidence(living=[OTHER]), "deferred"),
+        (path(tag="dead", changed=AFTER), Evidence(living=[OTHER]), "debt"),
+        # a first look charges nobody with what people keep
+        (path(), Evidence(first=True), "note"),
+        # another project's
+        (path(), Evidence(elsewhere=lambda _: True), "note"),
+        (path(), Evidence(elsewhere=lambda _: True, debts=frozenset(base(path()))), "debt"),
+    ],
+)
+def test_whose_a_subject_is(subject: Subject, evidence: Evidence, kind: str) -> None:
+    assert kind_of(subject, evidence) == kind
+
+
+def test_a_finding_is_divided_by_whose_its_subjects_are() -> None:
+    mine, theirs, kept = path("mine", AFTER, OTHER_TREE), path("theirs", AFTER), path("kept")
+    finding = Finding(key="all", summary=lambda chosen: say("{}", chosen.names), subjects=[mine, theirs, kept])
+    parts = attribute(finding, Evidence(living=[OTHER], baselines=[base(kept)]))
+    assert [(part.kind, [s.name for s in part.subjects], part.before) for part in parts] == [
+        ("debt", ["mine"], 1),
+        ("deferred", ["theirs"], 0),
+        ("note", ["kept"], 0),
+    ]
+
+
+def test_what_is_tolerated_is_counted_after_attribution() -> None:
+    streams = [path(str(number), tag="other" if number < 2 else None, worktree=None) for number in range(4)]
+    finding = Finding(key="all", summary=say(""), subjects=streams, tolerated=2)
+    assert [part.kind for part in attribute(finding, Evidence())] == ["debt"]
+    assert attribute(finding, Evidence(living=[OTHER])) == []
+    assert attribute(finding, Evidence(elsewhere=lambda s: s.key != "3"))[0].kind == "note"
+
+
+@pytest.mark.parametrize("kind", ["unknown", "note"])
+def test_a_finding_that_its_check_calls_unknown_or_a_note_stays_so(kind: str) -> None:
+    finding = Finding(key="x", summary=say(""), subjects=[path()], kind=kind)
+    assert [part.kind for part in attribute(finding, Evidence(first=True))] == [kind]
+
+
+subjects = st.builds(
+    path,
+    name=st.sampled_from("abcd"),
+    changed=st.sampled_from([None, BEFORE, WRITTEN, AFTER]),
+    worktree=st.sampled_from([None, HERE, OTHER_TREE]),
+    tag=st.sampled_from([None, "other", "dead"]),
+)
+bases = st.lists(subjects, max_size=4).map(lambda some: base(*some))
+evidences = st.builds(
+    Evidence,
+    debts=st.frozensets(subjects.map(key_of)),
+    notes=bases,
+    baselines=st.lists(st.one_of(st.none(), bases), max_size=3),
+    living=st.lists(st.just(OTHER), max_size=1),
+)
+
+
+@given(subjects, evidences)
+def test_debt_in_the_marker_is_never_lost(subject: Subject, evidence: Evidence) -> None:
+    if key_of(subject) in evidence.debts:
+        assert kind_of(subject, evidence) == "debt"
+
+
+@given(subjects, evidences)
+def test_only_evidence_about_just_this_state_makes_a_note(subject: Subject, evidence: Evidence) -> None:
+    if kind_of(subject, evidence) == "note":
+        known = [evidence.notes, *[b for b in evidence.baselines if b is not None]]
+        assert any(one.get(key_of(subject)) == subject.fingerprint for one in known)
+
+
+@given(st.lists(subjects, min_size=1, max_size=8, unique_by=lambda s: s.key), evidences)
+def test_no_subject_is_dropped_or_counted_twice(some: list[Subject], evidence: Evidence) -> None:
+    finding = Finding(key="x", summary=say(""), subjects=some)
+    parts = attribute(finding, evidence)
+    assert sorted(s.key for part in parts for s in part.subjects) == sorted(s.key for s in some)
+
+
+@given(subjects, evidences)
+def test_without_a_living_session_nothing_is_deferred(subject: Subject, evidence: Evidence) -> None:
+    if not evidence.living:
+        assert kind_of(subject, evidence) in ("debt", "note")
