@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 GATE = Path(sys.executable).parent / "gate"
@@ -112,6 +113,16 @@ class Machine:
     def records(self) -> list[Path]:
         """Every record of every project."""
         return sorted(self.state.glob("*/sessions/*.json"))
+
+    def kill_detached(self, task: str, session: str) -> None:
+        """Kill the finisher (`finish`) or follower (`complete`) of a session, which must be at work."""
+        found = []
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or []
+            if task in words and session in words and process.environ().get("HOME") == self.environ["HOME"]:
+                found.append(process)
+        assert len(found) == 1
+        found[0].kill()
 
     def settle(self) -> None:
         """Wait until no finisher and no follower is at work: each holds a lock as long as it lives."""
