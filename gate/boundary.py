@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gate.baseline import write_baseline
 from gate.clients import Event
 from gate.clock import rfc3339
 from gate.errors import StateError
-from gate.examination import Examination, examine
+from gate.examination import Examination, judge, survey
 from gate.finding import UNKNOWN
 from gate.ledger import Record
 from gate.marker import Marker
@@ -53,21 +53,29 @@ def greet(
     trouble: str = "",
 ) -> tuple[str, str, Examination]:
     """Run the suite within the start budget, write the marker, and compose the text and the user's line."""
-    examined = examine(site, look, mine, limit=START, first=verdict.kind == FIRST, cleared=cleared)
-    shown = context.shown_before(look.marker, examined.report, rfc3339(examined.when))
-    text, headline = context.compose(
-        examined.report, verdict, shown, bool(cleared), site.project.here, examined.configuration.inject_limit
-    )
-    extra: dict[str, Any] = {"shown": shown}
-    if text and mine is not None:
-        extra["told"] = _told(look.marker, mine.id, rfc3339(examined.when))
+    surveyed = survey(site, look, mine, limit=START, first=verdict.kind == FIRST, cleared=cleared)
+    said: list[str] = ["", ""]
+
+    def decorate(now: Look, examined: Examination, data: Mapping[str, Any]) -> dict[str, Any]:
+        when = rfc3339(surveyed.when)
+        shown = context.shown_before(now.marker, examined.report, when)
+        limit = surveyed.configuration.inject_limit
+        said[:] = context.compose(
+            examined.report, verdict, shown, data["loosened"], bool(cleared), site.project.here, limit
+        )
+        told = {"told": _told(now.marker, mine.id, when)} if said[0] and mine is not None else {}
+        return {"shown": shown, "loosened": [], **told}
+
     try:
-        settle(site, look, examined, extra=extra)
+        examined = settle(site, surveyed, decorate)
     except StateError as error:
         trouble = trouble or str(error)
+        now = site.look()
+        examined = judge(site, now, surveyed)
+        decorate(now, examined, {"loosened": []})
     if trouble:
-        text, headline = context.with_trouble(text, headline, trouble)
-    return text, headline, examined
+        said[:] = context.with_trouble(said[0], said[1], trouble)
+    return said[0], said[1], examined
 
 
 def await_finisher(site: Site, look: Look, verdict: Verdict, mine: Record | None) -> tuple[Look, Verdict]:
@@ -92,7 +100,8 @@ def run_by_hand(
 ) -> Examination:
     """The suite with time to spare, in the middle of whatever goes on; writes nothing. Raises GateError."""
     look = site.look()
-    return examine(site, look, look.asking(site.environ), BY_HAND, only=only, by_hand=True, on_change=on_change)
+    mine = look.asking(site.environ)
+    return judge(site, look, survey(site, look, mine, BY_HAND, only=only, by_hand=True, on_change=on_change))
 
 
 def end_by_hand(site: Site, on_change: Callable[[Sequence[str]], None] | None = None) -> Examination:
@@ -102,9 +111,7 @@ def end_by_hand(site: Site, on_change: Callable[[Sequence[str]], None] | None = 
     """
     look = site.look()
     mine = look.asking(site.environ)
-    examined = examine(site, look, mine, BY_HAND, by_hand=True, on_change=on_change)
-    settle(site, look, examined)
-    return examined
+    return settle(site, survey(site, look, mine, BY_HAND, by_hand=True, on_change=on_change))
 
 
 def _same_owner(look: Look, mine: Record | None) -> list[Record]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from gate import files
 from gate.baseline import read_baseline, write_baseline
 from gate.errors import GateError
-from gate.examination import examine
+from gate.examination import judge, survey
 from gate.finding import UNKNOWN
 from gate.ledger import ENDING, Record
 from gate.liveness import is_alive
@@ -65,8 +65,7 @@ def finish(site: Site, session: str) -> None:
     mine = next((record for record in look.records if record.id == session), None)
     if mine is None:
         return
-    examined = examine(site, look, mine, limit=FINISHER)
-    settle(site, look, examined)
+    settle(site, survey(site, look, mine, limit=FINISHER))
     # This process holds the session's own lock, so `settle` has left its record to it.
     site.state.ledger.remove(session)
 
@@ -77,12 +76,13 @@ def complete(site: Site, session: str) -> None:
     mine = next((record for record in look.records if record.id == session), None)
     if mine is None or mine.state == ENDING:
         return
-    examined = examine(site, look, mine, limit=FINISHER)
+    surveyed = survey(site, look, mine, limit=FINISHER)
     if site.state.ledger.read(session) is not None:
         earlier = read_baseline(site, mine) or {}
-        write_baseline(site, mine, {**examined.report.baseline(mine.written), **earlier})
+        report = judge(site, site.look(), surveyed).report
+        write_baseline(site, mine, {**report.baseline(mine.written), **earlier})
     if look.marker is not None and any(finding["kind"] == UNKNOWN for finding in look.marker.data["findings"]):
-        settle(site, look, examined)
+        settle(site, surveyed)
 
 
 def await_owner(site: Site, record: Record) -> None:

@@ -26,26 +26,47 @@ from gate.quote import Phrase, line, say
 from gate.registry import Registry, load_registry
 from gate.report import Known, Report, make_report
 from gate.site import Look, Site
-from gate.suite import run_suite
+from gate.suite import Result, run_suite
 from gate.verdict import is_gone
 from gate.worktrees import Worktree, list_worktrees
 
 
-@dataclass
-class Examination:
-    """One run of the suite at a site: what began when, under which configuration, and what it came to."""
+@dataclass(frozen=True)
+class Survey:
+    """What the suite saw, before it is judged: results, and the sessions that were over when it began.
 
-    report: Report
-    began: dict[str, Any]
+    `began` is by the boot's clock, `when` by the wall clock (epoch seconds), `duration` in seconds. `mine` is the
+    asking session's record. A session that ends while the suite runs is not in `ended`: what it did last was not seen.
+    """
+
+    results: Sequence[Result]
+    began: Mapping[str, Any]
     when: float
     duration: float
+    registry: Registry
     configuration: config.Configuration
+    mine: Record | None
+    ended: frozenset[str]
+    made: frozenset[str]
+    first: bool
+    by_hand: bool
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A survey and what it came to; `ended` are the records that it answers for."""
+
+    survey: Survey
+    report: Report
     ended: Sequence[Record]
-    made: Sequence[str]
-    labels: Mapping[str, str]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of each check that ran."""
+        return {result.check.name: result.check.label for result in self.survey.results}
 
 
-def examine(
+def survey(
     site: Site,
     look: Look,
     mine: Record | None,
@@ -55,11 +76,12 @@ def examine(
     only: Sequence[str] = (),
     by_hand: bool = False,
     on_change: Callable[[Sequence[str]], None] | None = None,
-) -> Examination:
-    """Run the suite for session `mine` (None: nobody's) and attribute what it finds. Writes nothing.
+) -> Survey:
+    """Run the suite for session `mine` (None: nobody's), for at most `limit` seconds.
 
-    `mine` counts as ended when its record says `ending`; `by_hand`, in the middle of it, its baseline counts. `only`
-    names the checks to run. Raises GateError for a name that is no check's.
+    `mine` counts as ended when its record says `ending`; `by_hand`, in the middle of it, its baseline counts. `first`
+    is a first look at the project, `cleared` are records that `mine` takes over, `only` names the checks to run.
+    Raises GateError for a name that is no check's.
     """
     began = {"boot": site.clock.boot, "since_boot": site.clock.since_boot()}
     when, started = site.clock.now(), time.monotonic()
@@ -68,40 +90,51 @@ def examine(
     configuration = config.load(site.project, site.environ, options)
     checks = _chosen(registry, configuration, only)
     me = mine.id if mine is not None else None
-    ended = [r for r in look.records if r in cleared or _is_over(r, me, when, look.marker)]
-    living = [r for r in look.records if r.id != me and r not in ended and r.alive]
+    ended = frozenset(r.id for r in look.records if r in cleared or _is_over(r, me, when, look.marker))
     made = _made_in_session(look)
     git = Git(site.environ)
     try:
-        make_context = _context_maker(site, configuration, git, living, mine, look, made)
+        make_context = _context_maker(site, configuration, git, mine, look, made)
         results = run_suite(checks, make_context, limit, on_change)
     finally:
         git.close()
-    neighbours = Neighbours(site.state.root, site.project.key, when)
+    duration = time.monotonic() - started
+    return Survey(results, began, when, duration, registry, configuration, mine, ended, frozenset(made), first, by_hand)
+
+
+def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
+    """Attribute what a survey saw, on marker and ledger as `look` has them now.
+
+    They are read again after the suite, under the project's lock where a marker is to be written: another suite may
+    have written down a debt meanwhile, and this one's memory would lose it.
+    """
+    mine = surveyed.mine
+    me = mine.id if mine is not None else None
+    ended = [record for record in look.records if record.id in surveyed.ended]
+    at_work = [r for r in look.records if r.id not in surveyed.ended and r.id != me and _may_answer(r)]
     baselines = [read_baseline(site, record) for record in ended]
-    if by_hand and mine is not None and mine not in ended:
+    if surveyed.by_hand and mine is not None and me not in surveyed.ended:
         baselines += filter(None, [read_baseline(site, mine)])
     known = Known(
-        now=when,
+        now=surveyed.when,
         memory=look.marker.data["memory"] if look.marker is not None else {},
         first_seen=_first_seen(look.marker),
         baselines=baselines,
-        living=[Living(record.id.partition("--")[0], record.written, record.worktree) for record in living],
+        living=[Living(record.id.partition("--")[0], record.written, record.worktree) for record in at_work],
         since=_since(ended, look.marker),
-        first=first,
-        elsewhere=neighbours.own,
+        first=surveyed.first,
+        elsewhere=Neighbours(site.state.root, site.project.key, surveyed.when).own,
     )
-    report = make_report(results, known, [*_config_findings(configuration, when), *_plugin_findings(registry, when)])
-    return Examination(
-        report,
-        began,
-        when,
-        time.monotonic() - started,
-        configuration,
-        ended,
-        sorted(made),
-        {check.name: check.label for check in checks},
-    )
+    own = [
+        *_config_findings(surveyed.configuration, surveyed.when),
+        *_plugin_findings(surveyed.registry, surveyed.when),
+    ]
+    return Examination(surveyed, make_report(surveyed.results, known, own), ended)
+
+
+def _may_answer(record: Record) -> bool:
+    """Whether what a session does will be asked for later: it lives, or it ended after the suite began."""
+    return record.state == ENDING or record.alive is not None
 
 
 def load(site: Site) -> Registry:
@@ -135,13 +168,13 @@ def _context_maker(
     site: Site,
     configuration: config.Configuration,
     git: Git,
-    living: Sequence[Record],
     mine: Record | None,
     look: Look,
     made: set[str],
 ) -> Callable[[Check, float], Context[Any]]:
     processes = ProcessTable()
-    in_use = {record.worktree for record in living}
+    me = mine.id if mine is not None else None
+    in_use = {r.worktree for r in look.records if r.id != me and r.state != ENDING and r.alive}
     if mine is not None and mine.state != ENDING:
         in_use.add(mine.worktree)
 

@@ -1,9 +1,9 @@
-"""Settle what a suite came to: the marker is replaced, and the records that it answers for go."""
+"""Settle what a survey came to: the marker is replaced, and the records that it answers for go."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,21 +12,29 @@ import orjson
 from gate import files
 from gate.clock import rfc3339
 from gate.errors import NewerSchemaError, StateError
-from gate.examination import Examination, session_data
+from gate.examination import Examination, Survey, judge, session_data
+from gate.loosening import loosened
 from gate.marker import SCHEMA, Marker
 from gate.site import Look, Site
 
+Decorate = Callable[[Look, Examination, dict[str, Any]], Mapping[str, Any]]
+"""Adds to a marker what its writer alone knows, given what was read and the marker's data so far."""
 
-def settle(site: Site, look: Look, examined: Examination, extra: Mapping[str, Any] | None = None) -> bool:
-    """Replace the marker by this examination and remove the records that it answers for; False: a later suite's stands.
 
-    Raises StateError, after the green marker's word was taken away.
+def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None) -> Examination:
+    """Judge a survey under the project's lock, replace the marker, and remove the records that it answers for.
+
+    A marker of a suite that began later stays; the records go all the same, since that one saw them too. Raises
+    StateError, after the marker's word was taken away.
     """
-    data = marker_data(site, look.marker, examined) | dict(extra or {})
     try:
         site.state.ensure()
         with site.state.lock():
-            written = site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
+            look = site.look()
+            examined = judge(site, look, surveyed)
+            data = marker_data(site, look.marker, examined)
+            data |= decorate(look, examined, data) if decorate is not None else {}
+            site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
             for record in examined.ended:
                 # A finisher that is at work answers for its own session.
                 if not files.is_held(site.state.ledger.lock_path(record.id)):
@@ -35,36 +43,45 @@ def settle(site: Site, look: Look, examined: Examination, extra: Mapping[str, An
                 if path != site.state.marker_file.path:
                     site.state.ledger.remove_damaged(path)
     except NewerSchemaError:
-        raise StateError(
-            f"{site.state.marker_file.path}: was written by a newer session-gate; upgrade this one"
-        ) from None
+        path = site.state.marker_file.path
+        raise StateError(f"{path}: was written by a newer session-gate; upgrade this one") from None
     except StateError:
         site.state.marker_file.retire()
         raise
     files.sweep_temporaries(site.state.directory)
     files.sweep_temporaries(site.state.ledger.directory)
-    return written
+    return examined
 
 
 def marker_data(site: Site, before: Marker | None, examined: Examination) -> dict[str, Any]:
     """The marker of an examination as a JSON object."""
-    report = examined.report
+    surveyed, report = examined.survey, examined.report
     old = before.data if before is not None else {}
+    snapshot = surveyed.configuration.snapshot()
     return {
         "schema": SCHEMA,
         "state": report.state,
-        "when": rfc3339(examined.when),
+        "when": rfc3339(surveyed.when),
         "project": os.fsencode(site.project.root).decode("utf-8", "backslashreplace"),
         "session": session_data(examined.ended) or old.get("session"),
-        "duration_ms": round(examined.duration * 1000, 1),
+        "duration_ms": round(surveyed.duration * 1000, 1),
         "results": list(report.results),
         "findings": [asdict(finding) for finding in report.findings],
-        "began": examined.began,
-        "stale_after": examined.configuration.stale_after,
+        "began": dict(surveyed.began),
+        "stale_after": surveyed.configuration.stale_after,
         "stamp": site.stamp(),
-        "configuration": examined.configuration.snapshot(),
+        "configuration": snapshot,
+        "loosened": _still_to_say(old, snapshot),
         "memory": report.memory,
-        "made": list(examined.made),
+        "made": sorted(surveyed.made),
         "shown": old.get("shown", {}),
         "told": old.get("told", {}),
     }
+
+
+def _still_to_say(old: Mapping[str, Any], snapshot: Mapping[str, Any]) -> list[str]:
+    """What was loosened since the last start that said so: an end that merely noted it would let it pass unseen."""
+    before = old.get("configuration")
+    unsaid = [text for text in old.get("loosened", []) if isinstance(text, str)]
+    new = loosened(before, snapshot) if isinstance(before, dict) else []
+    return list(dict.fromkeys([*unsaid, *new]))[:20]

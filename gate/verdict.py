@@ -83,7 +83,7 @@ def _green_or_stale(
         return Verdict(STALE, "age")
     if marker.boot != boot:
         return Verdict(STALE, "boot")
-    if list(stamp) != marker.data["stamp"]:
+    if list(stamp) != marker.data["stamp"] or marker.data.get("loosened"):
         return Verdict(STALE, "configuration")
     if marker.deferred:
         return Verdict(STALE, "deferred")

@@ -44,18 +44,26 @@ def shown_before(marker: Marker | None, report: Report, when: str) -> dict[str, 
 
 
 def compose(
-    report: Report, verdict: Verdict, shown: Mapping[str, Any], cleared: bool, here: str, limit: int
+    report: Report,
+    verdict: Verdict,
+    shown: Mapping[str, Any],
+    loosened: Sequence[str],
+    cleared: bool,
+    here: str,
+    limit: int,
 ) -> tuple[str, str]:
     """The text for the model, at most `limit` characters, and the line for the user; both empty when all is well."""
     first = verdict.kind == FIRST
     standing = report.of_kind(DEBT, UNKNOWN, *([NOTE] if first else []))
+    changes = [f"  - CONFIG: {line(text)}" for text in loosened]
     if not standing:
-        return "", ""
+        heading = "SESSION-GATE: the configuration was loosened since the last start; said once."
+        return (_fit(heading, changes, limit), heading) if changes else ("", "")
     count = f"{len(standing)} finding{'' if len(standing) == 1 else 's'}"
-    if shown["times"] >= ONE_LINE_FROM:
+    if shown["times"] >= ONE_LINE_FROM and not changes:
         text = f"SESSION-GATE DEBT: {count} unchanged since {_day(shown['since'])}: gate status"
         return text, text
-    lines = _by_worktree(standing, here)
+    lines = [*changes, *_by_worktree(standing, here)]
     heading = _heading(verdict, cleared, any(f.kind == DEBT for f in standing))
     return _fit(heading, lines, limit), f"session-gate: {count}: {', '.join(_labels(standing))} (gate status)"
 
