@@ -8,34 +8,66 @@ from __future__ import annotations
 from gate.check import Check, Context, Options, hookimpl, incident_text, option
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, MACHINE, NOTE, PROJECT, UNKNOWN, Chosen, Finding, Subject
+from gate.gitstatus import Entry, Status, plainly, read_statuses
+from gate.holders import Fate, Holder, fate_of, is_git_at_work, parse_reason
+from gate.leftovers import Leftover, Signs, Survey
+from gate.locks import Lock, LockSearch
 from gate.processes import Process
 from gate.quote import Phrase, say
+from gate.recorders import RECORDERS, recorder_of
+from gate.traces import trace
+from gate.tree import Held, find_roots, measure, memory_file_system
 from gate.units import Duration, Size, duration, size
-from gate.worktrees import Worktree
+from gate.worktree_life import CACHES, operation
+from gate.worktrees import Worktree, shown
 
 __all__ = [
+    "CACHES",
     "DEBT",
     "MACHINE",
     "NOTE",
     "PROJECT",
+    "RECORDERS",
     "UNKNOWN",
     "Check",
     "Chosen",
     "Context",
     "Duration",
+    "Entry",
+    "Fate",
     "Finding",
+    "Held",
+    "Holder",
+    "Leftover",
+    "Lock",
+    "LockSearch",
     "Options",
     "Phrase",
     "Process",
+    "Signs",
     "Size",
     "SkipCheck",
+    "Status",
     "Subject",
+    "Survey",
     "UnknownError",
     "Worktree",
     "duration",
+    "fate_of",
+    "find_roots",
     "hookimpl",
     "incident_text",
+    "is_git_at_work",
+    "measure",
+    "memory_file_system",
+    "operation",
     "option",
+    "parse_reason",
+    "plainly",
+    "read_statuses",
+    "recorder_of",
     "say",
+    "shown",
     "size",
+    "trace",
 ]

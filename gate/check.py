@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os.path
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from string import Template
 from typing import Any, Generic, TypeVar
 
 import pluggy
 
 from gate.clock import Clock
+from gate.config import expand
 from gate.finding import PROJECT, Finding
 from gate.git import Git
 from gate.processes import ProcessTable
@@ -65,10 +64,7 @@ class Context(Generic[OptionsT]):
 
     def expand(self, path: str) -> str:
         """An option's path with `~` and `$NAME` replaced from this environment; TMPDIR unset is /tmp."""
-        known = {"TMPDIR": "/tmp"} | {name: value for name, value in self.environ.items() if value}  # noqa: S108
-        if path == "~" or path.startswith("~/"):
-            path = known.get("HOME", "~") + path[1:]
-        return os.path.normpath(Template(path).safe_substitute(known))
+        return expand(path, self.environ)
 
 
 @dataclass(frozen=True)

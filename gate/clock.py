@@ -57,11 +57,13 @@ class Clock:
 
 def rfc3339(seconds: float) -> str:
     """Epoch seconds as RFC 3339 in UTC, whole seconds: `2026-11-30T08:26:46Z`."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    # Not strftime: its %Y has four digits on some systems only.
+    return "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z".format(*time.gmtime(seconds)[:6])
 
 
 def parse_rfc3339(text: str) -> float:
-    """Epoch seconds of an RFC 3339 time, in UTC (`Z`) or with an offset (`+01:00`). Raises ValueError.
+    """Epoch seconds of an RFC 3339 time, in UTC (`Z`) or with an offset (`+01:00`); a fraction of a second is dropped.
+    Raises ValueError.
 
     By hand because `datetime.fromisoformat` takes much else for a time, and `time.strptime` imports `re` and `locale`.
     """
@@ -69,8 +71,10 @@ def parse_rfc3339(text: str) -> float:
     if len(date) != 19 or date[4] + date[7] + date[13] + date[16] != "--::" or date[10] not in "Tt ":
         raise ValueError(text)
     if zone.startswith("."):
-        digits = len(zone) - len(zone[1:].lstrip("0123456789"))
-        zone = zone[digits:]
+        fraction = len(zone) - len(zone[1:].lstrip("0123456789"))
+        if fraction < 2:
+            raise ValueError(text)
+        zone = zone[fraction:]
     year, month, day, hour, minute, second = (
         _digits(date[i:j]) for i, j in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19))
     )
@@ -101,7 +105,10 @@ def _offset(zone: str) -> int:
         return 0
     if len(zone) != 6 or zone[0] not in "+-" or zone[3] != ":":
         raise ValueError(zone)
-    seconds = _digits(zone[1:3]) * 3600 + _digits(zone[4:]) * 60
+    hours, minutes = _digits(zone[1:3]), _digits(zone[4:])
+    if hours > 23 or minutes > 59:
+        raise ValueError(zone)
+    seconds = hours * 3600 + minutes * 60
     return seconds if zone[0] == "+" else -seconds
 
 

@@ -22,7 +22,7 @@ def state_dir(environ: Mapping[str, str], platform: str = sys.platform) -> str:
     """`$SESSION_GATE_STATE_DIR`, else the platform's user state directory. Raises StateError where there is no home."""
     given = environ.get("SESSION_GATE_STATE_DIR")
     if given:
-        return os.path.abspath(given)
+        return _given(given, "SESSION_GATE_STATE_DIR")
     return _user_dir(environ, platform, "XDG_STATE_HOME", os.path.join(".local", "state"))
 
 
@@ -30,8 +30,15 @@ def config_file(environ: Mapping[str, str], platform: str = sys.platform) -> str
     """`$SESSION_GATE_CONFIG`, else `config.toml` in the platform's user config directory. Raises StateError."""
     given = environ.get("SESSION_GATE_CONFIG")
     if given:
-        return os.path.abspath(given)
+        return _given(given, "SESSION_GATE_CONFIG")
     return os.path.join(_user_dir(environ, platform, "XDG_CONFIG_HOME", ".config"), "config.toml")
+
+
+def _given(path: str, variable: str) -> str:
+    try:
+        return os.path.abspath(path)
+    except OSError:  # relative to a working directory that was deleted
+        raise StateError(f"{variable} is a relative path and the working directory is gone: make it absolute") from None
 
 
 def _user_dir(environ: Mapping[str, str], platform: str, variable: str, below_home: str) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 READ_LIMIT = 8 << 20
 """Bytes. Nothing that the gate wrote is near it; a larger file is damaged, and is not read."""
 
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
@@ -35,15 +36,23 @@ def make_private_dir(path: str) -> None:
     Raises StateError.
     """
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            pass
+        _make_dirs(path)
         status = os.stat(path)
     except OSError as error:
         raise StateError(f"{path}: cannot be made the gate's directory: {error.strerror}") from None
     refuse_unsafe(path, status)
+
+
+def _make_dirs(path: str) -> None:
+    # Not os.makedirs: that makes the parents by the umask, and whoever can write a parent can put another child there.
+    if not os.path.isdir(path):
+        if os.path.dirname(path) != path:
+            _make_dirs(os.path.dirname(path))
+        try:
+            os.mkdir(path, 0o700)
+            os.chmod(path, 0o700)  # an umask can take the user's own rights away
+        except FileExistsError:
+            pass
 
 
 def refuse_unsafe(path: str, status: os.stat_result) -> None:
@@ -60,7 +69,7 @@ def refuse_unsafe(path: str, status: os.stat_result) -> None:
 def read(path: str) -> bytes | None:
     """The whole file, None where there is none. Raises DamagedError for one that is unreadable or no file of ours."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW | _CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | _NONBLOCK | _NOFOLLOW | _CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -85,6 +94,8 @@ def write(path: str, data: bytes) -> None:
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOFOLLOW | _CLOEXEC, 0o600)
         try:
+            if hasattr(os, "fchmod"):
+                os.fchmod(fd, 0o600)
             view = memoryview(data)
             while view:
                 view = view[os.write(fd, view) :]
@@ -163,20 +174,24 @@ class Lock:
             return True
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The holder before us may have removed the file: a lock on a removed file keeps nobody out.
-            if os.fstat(fd).st_ino == os.stat(self.path).st_ino:
-                self.fd = fd
-                return True
-        except OSError:
-            pass
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        except OSError as error:
+            os.close(fd)
+            raise StateError(f"{self.path}: cannot be locked: {error.strerror}") from None
+        # The holder before us may have removed the file: a lock on a removed file keeps nobody out.
+        if _is_at(fd, self.path):
+            self.fd = fd
+            return True
         os.close(fd)
-        return False
+        return self._open_and_lock()
 
     def release(self, unlink: bool = False) -> None:
-        """Give the lock back; with `unlink` its file goes first."""
-        if unlink:
-            remove(self.path)
+        """Give the lock back; with `unlink` its file goes first. Without the lock nothing happens."""
         if self.fd >= 0:
+            if unlink:
+                remove(self.path)
             os.close(self.fd)
             self.fd = -1
 
@@ -204,6 +219,13 @@ def is_held(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _is_at(fd: int, path: str) -> bool:
+    try:
+        return os.fstat(fd).st_ino == os.stat(path).st_ino
+    except OSError:
+        return False
 
 
 def _tries(timeout: float) -> Iterator[None]:

@@ -16,9 +16,20 @@ import time
 from collections.abc import Mapping, Sequence
 
 from gate.errors import UnknownError
+from gate.project import Project, find_project
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 GRACE = 1.0
 """Seconds between the request to end and the kill."""
+
+CPU_LIMIT = 120
+"""Seconds of processor time after which a git ends by itself. If the gate is killed nobody else would end it (incident:
+a hook in a home directory with a stray repository; the host gave up, and its processes went on for 25 minutes of CPU).
+"""
 
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 
@@ -34,23 +45,32 @@ _SETTINGS = (
     "diff.external=",
     "diff.ignoreSubmodules=none",
     "gc.auto=0",
+    "log.showSignature=false",
     "maintenance.auto=false",
     "protocol.allow=never",
     "status.renames=true",
+    "status.renameLimit=1000",
     "submodule.recurse=false",
 )
 
 
 class Git:
-    """Runs read-only git commands. `environ` is the environment to clean and pass on."""
+    """Runs read-only git commands. `environ` is the environment to clean and pass on. Thread-safe."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = clean_environ(environ)
-        self._program = find_program("git", self._environ.get("PATH", os.defpath))
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._closed = False
         self._filters: dict[str, tuple[str, ...]] = {}
+        self._programs: dict[str, str | None] = {}
+        self._projects: dict[str, Project] = {}
+
+    def project(self, directory: str) -> Project:
+        """The project of a directory, looked for once."""
+        if directory not in self._projects:
+            self._projects[directory] = find_project(directory)
+        return self._projects[directory]
 
     def run(self, directory: str, *arguments: str, timeout: float, ok: Sequence[int] = (0,)) -> bytes:
         """The output of `git -C directory arguments…`.
@@ -58,18 +78,54 @@ class Git:
         Raises UnknownError, with the reason, where git is missing, fails or takes longer than `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
-        settings = [*_SETTINGS, *self._disarmed_filters(directory, deadline)]
-        return self._run(directory, settings, arguments, deadline, ok)
+        project = self.project(directory)
+        settings = [*_SETTINGS, *self._disarmed_filters(directory, project, deadline)]
+        return self._run(directory, project, settings, arguments, deadline, ok)
 
     def _run(
-        self, directory: str, settings: Sequence[str], arguments: Sequence[str], deadline: float, ok: Sequence[int]
+        self,
+        directory: str,
+        project: Project,
+        settings: Sequence[str],
+        arguments: Sequence[str],
+        deadline: float,
+        ok: Sequence[int],
     ) -> bytes:
-        if self._program is None:
+        if project.root not in self._programs:
+            path = self._environ.get("PATH", os.defpath)
+            self._programs[project.root] = find_program("git", path, outside=project.root)
+        program = self._programs[project.root]
+        if program is None:
             raise UnknownError("git was not found in PATH")
         options = [word for setting in settings for word in ("-c", setting)]
-        command = [self._program, "--no-optional-locks", *options, "-C", directory, *arguments]
-        with self._lock:
+        command = [program, "--no-optional-locks", *options, "-C", directory, *arguments]
+        # What was looked at (its configuration) must be what git finds: it climbs past a `.git` that it does not like.
+        environ = {**self._environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(project.here)}
+        patience = deadline - time.monotonic()
+        process = self._start(command, environ, patience)
+        try:
+            output, errors = process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            end_group(process)
+            raise UnknownError(f"git gave no answer in {patience:.3g} s") from None
+        except BaseException:
+            end_group(process)
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        if process.returncode not in ok:
             if self._closed:
+                raise UnknownError("the time for git was over")
+            raise UnknownError(f"git failed: {_first_line(errors) or f'exit status {process.returncode}'}")
+        return output
+
+    def _start(self, command: Sequence[str], environ: Mapping[str, str], patience: float) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._closed or patience <= 0:
                 raise UnknownError("the time for git was over")
             try:
                 process = subprocess.Popen(
@@ -77,46 +133,28 @@ class Git:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=self._environ,
+                    env=environ,
                     cwd="/",
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 raise UnknownError(f"git could not be started: {error}") from None
             self._running.add(process)
-        started = time.monotonic()
-        try:
-            output, errors = process.communicate(timeout=max(0.0, deadline - started))
-        except subprocess.TimeoutExpired:
-            end_group(process)
-            raise UnknownError(f"git gave no answer in {max(0.0, deadline - started):.3g} s") from None
-        finally:
-            with self._lock:
-                self._running.discard(process)
-        if process.returncode not in ok:
-            raise UnknownError(f"git failed: {_first_line(errors) or f'exit status {process.returncode}'}")
-        return output
+        _limit(process.pid)
+        return process
 
-    def _disarmed_filters(self, directory: str, deadline: float) -> tuple[str, ...]:
+    def _disarmed_filters(self, directory: str, project: Project, deadline: float) -> tuple[str, ...]:
         """Settings that take the programs away which the repository's own configuration names as content filters.
 
         `git status` runs a filter to compare contents. The user's own, from the global configuration, stay: they are
         the user's programs, and without them every filtered file would look changed.
         """
+        if not _may_name_filters(directory, project):
+            return ()
         if directory not in self._filters:
-            listed = self._run(
-                directory, _SETTINGS, ("config", "--show-scope", "--name-only", "-z", "--list"), deadline, (0, 1)
-            )
-            fields = listed.decode("utf-8", "surrogateescape").split("\0")
-            names = [
-                name for scope, name in zip(fields[::2], fields[1::2], strict=False) if scope in ("local", "worktree")
-            ]
-            drivers = {name.rpartition(".")[0] for name in names if name.startswith("filter.")}
-            self._filters[directory] = tuple(
-                f"{driver}.{key}"
-                for driver in sorted(drivers)
-                for key in ("clean=", "smudge=", "process=", "required=false")
-            )
+            arguments = ("config", "--show-scope", "-z", "--list")
+            listed = self._run(directory, project, _SETTINGS, arguments, deadline, (0, 1))
+            self._filters[directory] = _disarmed(listed.decode("utf-8", "surrogateescape"))
         return self._filters[directory]
 
     def close(self) -> None:
@@ -128,18 +166,112 @@ class Git:
             end_group(process)
 
 
+def _may_name_filters(directory: str, project: Project) -> bool:
+    """Whether a repository's own configuration could name a filter: a look at its text costs less than a git, and most
+    name none. Where it cannot be read, or git could find another repository than was found here (below its root; or
+    above it, when the path holds the separator of ceilings), git has to be asked.
+    """
+    if project.common_dir is None or project.git_dir is None or os.pathsep in project.here:
+        return True
+    if directory != project.here and os.path.realpath(directory) != project.here:
+        return True
+    text = own_configuration(project)
+    return text is None or b"filter" in text.lower() or b"include" in text.lower()
+
+
+def own_configuration(project: Project) -> bytes | None:
+    """The text of a repository's own configuration, and of the worktree's; None where it could not be read."""
+    texts = []
+    for directory, name in ((project.common_dir, "config"), (project.git_dir, "config.worktree")):
+        path = os.path.join(directory or "", name)
+        if not os.path.lexists(path):
+            continue
+        try:
+            if not os.path.isfile(path):  # opening a FIFO would wait for a writer
+                return None
+            with open(path, "rb") as file:
+                texts.append(file.read())
+        except OSError:
+            return None
+    return b"\n".join(texts)
+
+
+def _disarmed(listed: str) -> tuple[str, ...]:
+    """From `git config --show-scope -z --list`: for each filter that the repository names, the user's own settings of
+    it, and where there are none, nothing.
+    """
+    fields = listed.split("\0")
+    users: dict[str, str] = {}
+    drivers = set()
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        name, _, value = entry.partition("\n")
+        if name.startswith("filter."):
+            if scope in ("system", "global"):
+                users[name] = value
+            elif scope != "command":
+                drivers.add(name.rpartition(".")[0])
+    if any("=" in driver for driver in drivers):  # `-c` ends a name at its first "="
+        raise UnknownError("the repository's configuration names a filter that cannot be switched off")
+    keys = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    return tuple(
+        f"{driver}.{key}={users.get(f'{driver}.{key}', nothing)}" for driver in sorted(drivers) for key, nothing in keys
+    )
+
+
+def _limit(pid: int) -> None:
+    if resource is not None and hasattr(resource, "prlimit"):
+        try:
+            resource.prlimit(pid, resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 1))
+        except (OSError, ValueError):  # it is gone already, or may do even less
+            pass
+
+
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """Ask a process and all of its group to end, and kill what is left after `GRACE` seconds."""
-    for sign, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
+    for sign in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, sign)
         except (ProcessLookupError, PermissionError):
-            return
-        try:
-            process.communicate(timeout=patience)
-            return
-        except (subprocess.TimeoutExpired, ValueError, OSError):
-            continue
+            break
+        if _has_ended(process, GRACE):
+            break
+    process.poll()
+
+
+def _has_ended(process: subprocess.Popen[bytes], patience: float) -> bool:
+    """Whether nobody is left in the group within `patience` seconds; a group can outlive its leader."""
+    deadline, pause = time.monotonic() + patience, 0.001
+    while True:
+        if process.poll() is not None and not _lives(process.pid):
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+
+
+def _lives(group: int) -> bool:
+    """Whether a process of this group lives. A zombie does not, and where pid 1 reaps nobody (in many containers it is
+    just a program) it stays one.
+    """
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    try:
+        pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return True
+    return any(_is_member(pid, group) for pid in pids) if pids else True
+
+
+def _is_member(pid: str, group: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return False
+    return int(its_group) == group and state not in (b"Z", b"X")
 
 
 def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
@@ -149,6 +281,8 @@ def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     for name in ("SSH_ASKPASS", "PAGER", "LESSOPEN", "EDITOR", "VISUAL"):
         kept.pop(name, None)
+    if "PATH" in kept:
+        kept["PATH"] = _absolute(kept["PATH"])
     return kept | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
@@ -158,10 +292,20 @@ def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def find_program(name: str, path: str) -> str | None:
-    """A program by PATH, its absolute directories only: nothing is ever run from the working directory."""
-    absolute = os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
-    return shutil.which(name, path=absolute) if absolute else None
+def find_program(name: str, path: str, outside: str = "/") -> str | None:
+    """A program by PATH, its absolute directories only, and none of them within the directory `outside`: nothing is
+    ever run from the working directory, nor from the project, whatever PATH says there.
+    """
+    entries = _absolute(path).split(os.pathsep)
+    inside = "" if outside == "/" else os.path.join(os.path.realpath(outside), "")
+    kept = [
+        entry for entry in entries if not inside or not os.path.join(os.path.realpath(entry), "").startswith(inside)
+    ]
+    return shutil.which(name, path=os.pathsep.join(kept)) if any(kept) else None
+
+
+def _absolute(path: str) -> str:
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
 def _first_line(errors: bytes) -> str:

@@ -17,13 +17,22 @@ except ImportError:  # another implementation of Python
     _json = None  # type: ignore[assignment]
 
 
+def _finite(text: str) -> float:
+    """A number that `dumps` can write again: `1e999` is infinite to Python, and as a time limit it would never end."""
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is too large")
+    return value
+
+
 class _Settings:
     """What `_json.make_scanner` reads from json.JSONDecoder, with that class's defaults."""
 
     strict = True
     object_hook = None
     object_pairs_hook = None
-    parse_float = float
+    array_hook = None  # Python 3.15 asks for it
+    parse_float = staticmethod(_finite)
     parse_int = int
     memo: dict[str, str] = {}  # noqa: RUF012 - the C code wants the name, and clears what it puts there
 
@@ -38,15 +47,15 @@ def loads(text: str) -> Any:
         start = len(text) - len(text.lstrip(" \t\r\n"))
         try:
             value, end = _json.make_scanner(_Settings)(text, start)  # type: ignore[arg-type]
-        except (SystemError, StopIteration, ValueError, RecursionError):
-            pass
+        except (SystemError, StopIteration, ValueError, RecursionError, AttributeError):
+            pass  # malformed, or a Python whose scanner asks for a setting that we do not know
         else:
             if not text[end:].strip(" \t\r\n"):
                 return value
     import json
 
     try:
-        return json.loads(text, parse_constant=_Settings.parse_constant)
+        return json.loads(text, parse_float=_finite, parse_constant=_Settings.parse_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -74,6 +83,6 @@ def dumps(value: Any) -> str:
 def _quote(text: str) -> str:
     if _json is not None:
         return _json.encode_basestring_ascii(text)
-    import json
+    from json.encoder import encode_basestring_ascii
 
-    return json.dumps(text)
+    return encode_basestring_ascii(text)

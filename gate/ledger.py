@@ -93,7 +93,9 @@ class Record:
         }
 
 
-_STRINGS = ("id", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript", "root")
+_STRINGS = (
+    "id", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript", "root",
+)  # fmt: skip
 
 
 def parse(data: bytes) -> Record:
@@ -102,17 +104,21 @@ def parse(data: bytes) -> Record:
         value = jsontext.loads(data.decode("utf-8"))
         if type(value["schema"]) is int and value["schema"] > SCHEMA:
             raise NewerSchemaError("was written by a newer session-gate")
-        if value["schema"] != SCHEMA or not all(isinstance(value[key], str) for key in _STRINGS):
+        if type(value["schema"]) is not int or value["schema"] != SCHEMA:
             raise DamagedError("is not a record")
-        if value["state"] not in (OPEN, ENDING) or isinstance(value["written"], bool):
-            raise DamagedError("has no usable 'state' or 'written'")
+        if not all(isinstance(value[key], str) for key in _STRINGS):
+            raise DamagedError("is not a record")
+        if type(value["written"]) not in (int, float) or not 0 <= value["written"] < 1e18:
+            raise DamagedError("has no usable 'written'")
+        if value["state"] not in (OPEN, ENDING) or safe_id(value["id"]) != value["id"]:
+            raise DamagedError("has no usable 'state' or 'id'")
         return Record(
             id=value["id"],
             client=value["client"],
             owner=_parse_owner(value["owner"]),
             place=Place(value["host"], value["boot"], value["namespace"]),
             since=parse_rfc3339(value["since"]),
-            written=float(value["written"] + 0),
+            written=float(value["written"]),
             worktree=value["worktree"],
             cwd=value["cwd"],
             source=value["source"],
@@ -137,7 +143,11 @@ def _parse_owner(value: Any) -> Owner | None:
 def safe_id(session: str) -> str:
     """A session id as a file name: itself where it is one, else a digest. Other people's ids are not paths."""
     plain = all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
-    return session if session and plain and len(session) <= 100 else "id-" + digest(os.fsencode(session))
+    return (
+        session
+        if session and plain and len(session) <= 100
+        else "id-" + digest(session.encode("utf-8", "surrogatepass"))
+    )
 
 
 class Ledger:
@@ -199,8 +209,8 @@ class Ledger:
         """Remove a file that was no record when the ledger was read, unless a newer version wrote it."""
         try:
             data = files.read(path)
-            if data is not None:
-                parse(data)
+            if data is not None and parse(data).id + ".json" != os.path.basename(path):
+                files.remove(path)  # another record's, copied or renamed
         except NewerSchemaError:
             return
         except DamagedError:

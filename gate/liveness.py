@@ -74,16 +74,17 @@ def _refuse_hidden(pid: int) -> None:
     """`hidepid` makes other users' processes look missing; a signal of 0 tells them from dead ones."""
     try:
         os.kill(pid, 0)
-    except PermissionError:
-        raise
-    except (OSError, OverflowError):
+    except (ProcessLookupError, OverflowError):
         return
-    if not os.path.exists("/proc/self/stat"):
-        raise PermissionError("no /proc here")
+    raise PermissionError(f"/proc hides process {pid}")
 
 
 def _psutil_stat(pid: int) -> Stat | None:
     """Where there is no /proc: psutil, which this costs only where other sessions are open."""
+    if sys.flags.no_site and "site" not in sys.modules:  # a hook's Python runs with -S
+        import site
+
+        site.main()
     import psutil
 
     try:

@@ -13,7 +13,10 @@ from gate.errors import DamagedError, NewerSchemaError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
+
+    Fits = Callable[[Any], bool]
 
 SCHEMA = 1
 OK = "ok"
@@ -21,21 +24,7 @@ DEBT = "debt"
 STALE_AFTER = 7 * 86400.0
 """Seconds: a week-old green is no evidence."""
 
-_TYPES: dict[str, Any] = {
-    "schema": int,
-    "state": str,
-    "when": str,
-    "project": str,
-    "duration_ms": (int, float),
-    "results": list,
-    "findings": list,
-    "began": dict,
-    "stale_after": (int, float),
-    "stamp": list,
-    "memory": dict,
-    "shown": dict,
-}
-_FINDING = ("check", "label", "kind", "summary", "scope", "incident", "remedy", "fingerprint", "first_seen")
+_RED = ("debt", "unknown")
 
 
 class Marker:
@@ -87,60 +76,103 @@ def parse(data: bytes) -> Marker:
         raise DamagedError("is not complete JSON") from None
     if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA:
         raise NewerSchemaError("was written by a newer session-gate")
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+    if not isinstance(value, dict):
         raise DamagedError("is not a marker")
-    for key, kind in _TYPES.items():
-        if not isinstance(value.get(key), kind):
+    for key, fits in _PARTS.items():
+        if key not in value or not fits(value[key]):
             raise DamagedError(f"has no usable {key!r}")
-    _check_parts(value)
+    for key, fits in _OPTIONAL.items():
+        if key in value and not fits(value[key]):
+            raise DamagedError(f"has no usable {key!r}")
+    said = [finding["kind"] for finding in value["findings"]] + [result["outcome"] for result in value["results"]]
+    if value["state"] == OK and any(kind in _RED for kind in said):
+        raise DamagedError("says ok over what is not")
     return Marker(value)
 
 
-def _check_parts(value: dict[str, Any]) -> None:
-    findings = value["findings"]
-    usable = {
-        "state": value["state"] in (OK, DEBT),
-        "began": _is_moment(value["began"]),
-        "findings": all(_is_finding(finding) for finding in findings),
-        "results": all(
-            isinstance(result, dict) and isinstance(result.get("check"), str) for result in value["results"]
-        ),
-        "memory": all(_is_memory(remembered) for remembered in value["memory"].values()),
-        "shown": isinstance(value["shown"].get("times", 0), int),
-        "stamp": _strings(value["stamp"]),
-        "when": _is_time(value["when"]),
-    }
-    for key, fine in usable.items():
-        if not fine:
-            raise DamagedError(f"has no usable {key!r}")
-    if value["state"] == OK and any(finding["kind"] in ("debt", "unknown") for finding in findings):
-        raise DamagedError("says ok over a finding that is not")
+def _text(value: object) -> bool:
+    return isinstance(value, str)
 
 
-def _is_moment(began: dict[str, Any]) -> bool:
-    return isinstance(began.get("boot"), str) and type(began.get("since_boot")) in (int, float)
-
-
-def _is_finding(finding: object) -> bool:
-    if not isinstance(finding, dict) or not _strings(finding.get("details")):
-        return False
-    return all(isinstance(finding.get(key), str) for key in _FINDING)
-
-
-def _is_memory(remembered: object) -> bool:
-    return isinstance(remembered, dict) and all(isinstance(remembered.get(key), dict) for key in ("debt", "notes"))
-
-
-def _is_time(text: str) -> bool:
+def _time(value: object) -> bool:
+    """A time just as `rfc3339` writes it."""
     try:
-        parse_rfc3339(text)
+        return isinstance(value, str) and len(value) == 20 and value[10] == "T" and parse_rfc3339(value) is not None
     except ValueError:
         return False
-    return True
 
 
-def _strings(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _length(value: object) -> bool:
+    """A number that a length of time can be: no boolean, not negative, not endless."""
+    return type(value) in (int, float) and 0 <= value < 1e18  # type: ignore[operator]
+
+
+def _digest(value: object) -> bool:
+    return isinstance(value, str) and len(value) == 16 and not value.strip("0123456789abcdef")
+
+
+def _count(value: object) -> bool:
+    return type(value) is int
+
+
+def _one_of(*words: str) -> Fits:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _or_none(fits: Fits) -> Fits:
+    return lambda value: value is None or fits(value)
+
+
+def _list_of(fits: Fits) -> Fits:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _table_of(fits: Fits) -> Fits:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _object(required: dict[str, Fits], optional: dict[str, Fits]) -> Fits:
+    return lambda value: (
+        isinstance(value, dict)
+        and all(key in value and fits(value[key]) for key, fits in required.items())
+        and all(key not in value or fits(value[key]) for key, fits in optional.items())
+    )
+
+
+_FINDING: dict[str, Fits] = {
+    **dict.fromkeys(("check", "label", "summary", "incident", "remedy"), _text),
+    "fingerprint": _digest,
+    "kind": _one_of("deferred", "note", *_RED),
+    "scope": _one_of("project", "machine"),
+    "details": _list_of(_text),
+    "first_seen": _time,
+}
+_RESULT = {"check": _text, "outcome": _one_of("clean", "skipped", *_RED), "reason": _text, "duration_ms": _length}
+_SESSION = {"id": _text, "client": _text, "since": _time, "ended": _or_none(_time)}
+_MEMORY = {"debt": _table_of(_time), "notes": _table_of(_text)}
+_MEMORY_MORE = {"known": _text, "last": _text, "carried": _or_none(_table_of(_text))}
+_PARTS: dict[str, Fits] = {
+    "schema": lambda value: type(value) is int and value == SCHEMA,
+    "state": _one_of(OK, DEBT),
+    "when": _time,
+    "project": _text,
+    "session": _or_none(_object(_SESSION, {})),
+    "duration_ms": _length,
+    "results": _list_of(_object(_RESULT, {})),
+    "findings": _list_of(_object(_FINDING, {"worktree": _text, "subjects": _text})),
+    "began": _object({"boot": _text, "since_boot": _length}, {}),
+    "stale_after": _length,
+    "stamp": _list_of(_text),
+    "memory": _table_of(_object(_MEMORY, _MEMORY_MORE)),
+    "shown": _object({}, {"key": _text, "times": _count, "since": _time}),
+}
+_OPTIONAL: dict[str, Fits] = {
+    "configuration": _object({}, {}),
+    "loosened": _list_of(_text),
+    "made": _list_of(_text),
+    "told": _table_of(_time),
+}
+"""What a marker may hold beside; gate/schemas/marker.schema.json says the same to others (a test compares them)."""
 
 
 class MarkerFile:
@@ -157,15 +189,9 @@ class MarkerFile:
         data = files.read(self.path)
         if data is not None:
             return parse(data)
+        # A damaged one is damage too: with None a project that had a marker would pass for one never looked at.
         data = files.read(self.retired_path)
-        if data is None:
-            return None
-        try:
-            marker = parse(data)
-        except DamagedError:
-            return None
-        marker.retired = True
-        return marker
+        return None if data is None else Marker(parse(data).data, retired=True)
 
     def write(self, data: dict[str, Any], text: bytes) -> bool:
         """Replace the marker by a suite that began later; an older one is dropped (False). The caller holds the

@@ -17,27 +17,28 @@ from typing import cast
 import psutil
 
 from gate.errors import UnknownError
-from gate.liveness import parse_stat
-
-TAG = "SESSION_GATE_SESSION"
-TAG_VARIABLES = (TAG, "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "COPILOT_AGENT_SESSION_ID")
-"""Variables that name the session which started a process; the clients' own were seen in what they leave behind."""
+from gate.liveness import parse_stat, read_stat
+from gate.tags import tag_of
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process: `started` in epoch seconds, `state` a letter of proc(5) (`Z` is a zombie)."""
+    """One process: `started` in epoch seconds, `state` a letter of proc(5) (`Z` is a zombie).
+
+    `ticks` is its start as the kernel counts it from boot, where it does: `started` moves with the clock.
+    """
 
     pid: int
     ppid: int
     name: str
     state: str
     started: float
+    ticks: int | None = None
 
     @property
     def key(self) -> str:
         """Stays the same for this process alone, though its pid will be used again."""
-        return f"{self.pid}:{self.started:.2f}"
+        return f"{self.pid}:{self.started:.2f}" if self.ticks is None else f"{self.pid}:{self.ticks}"
 
 
 class ProcessTable:
@@ -61,6 +62,14 @@ class ProcessTable:
         """The process with this id in the snapshot."""
         return next((process for process in self if process.pid == pid), None)
 
+    def exists(self, pid: int) -> bool:
+        """Whether a process has this id now, also one that is younger than the snapshot or hidden from this user."""
+        try:
+            stat = read_stat(pid)
+        except (OSError, OverflowError):
+            return True
+        return stat is not None and stat.state not in ("Z", "X") and psutil.pid_exists(pid)  # no thread's id
+
     def named(self, names: frozenset[str] | set[str]) -> list[Process]:
         """Living processes whose program has one of these names (the kernel keeps 15 characters of one)."""
         short = {name[:15] for name in names}
@@ -83,7 +92,7 @@ class ProcessTable:
             environ = cast("dict[str, str] | None", self._ask(pid, "environ")) or {}
         except UnknownError:
             return None
-        return next((environ[name] for name in TAG_VARIABLES if environ.get(name)), None)
+        return tag_of(environ)
 
     def holders(self, path: str) -> list[int]:
         """The ids of processes that have this file open, among those that may be looked at."""
@@ -145,7 +154,8 @@ def _from_proc(root: str) -> Iterator[Process]:
             continue
         if stat is not None:
             seen_self = seen_self or int(name) == os.getpid()
-            yield Process(int(name), stat.ppid, stat.name, stat.state, boot_time + stat.started / ticks)
+            started = boot_time + stat.started / ticks
+            yield Process(int(name), stat.ppid, stat.name, stat.state, started, stat.started)
     if not seen_self:
         raise UnknownError(f"{root} hides the process table")
 

@@ -32,17 +32,20 @@ class Project:
         self.common_dir = common_dir
         self.git_dir = git_dir
         self.broken = broken
-        self.key = project_key(common_dir or root, root)
+        self.key = project_key(common_dir or root)
 
     def __repr__(self) -> str:
         return f"Project({self.root!r}, key={self.key!r})"
 
 
-def project_key(identity: str, root: str) -> str:
+def project_key(identity: str) -> str:
     """`<tail>-<hash>`: a readable end of the path, and a hash of all of it, because readable keys collide (incident:
     `my_project` and `my-project` shared one directory of a client's, credentials and all).
+
+    `identity` is the common directory, the same from all of a repository's worktrees, or a directory without one.
     """
-    tail = "".join([c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in os.path.basename(root)])
+    name = os.path.basename(_without_dot_git(identity))
+    tail = "".join([c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in name])
     return (tail.strip(".-")[:40] or "root") + "-" + digest(os.fsencode(identity))
 
 
@@ -91,7 +94,7 @@ def _repository_at(path: str) -> Project | None:
         git_dir = os.path.realpath(os.path.join(path, target[7:].strip()))
         return _of_git_dir(path, git_dir)
     if _is_git_dir(path) and os.path.isdir(os.path.join(path, "refs")):
-        return Project(path, path, path, path)
+        return _of_git_dir(path, path)
     return None
 
 
@@ -112,21 +115,26 @@ def _of_git_dir(here: str, git_dir: str) -> Project:
         if kind != "worktrees" or not _is_git_dir(parent):
             return Project(here, here, None, broken=broken)
         common_dir = parent  # a worktree whose registration is gone still belongs to its repository
-    if os.path.basename(common_dir) == ".git":
-        root = os.path.dirname(common_dir)
-    elif git_dir == common_dir:
-        root = here  # a submodule, or a repository whose git directory lies elsewhere
-    else:
-        root = common_dir  # a linked worktree of a bare repository
-    return Project(root, here, common_dir, git_dir, broken)
+    if git_dir == common_dir and here != git_dir:
+        # Perhaps a submodule, or a repository whose git directory lies elsewhere: beside that is no worktree of it.
+        return Project(here, here, common_dir, git_dir, broken)
+    return Project(_without_dot_git(common_dir), here, common_dir, git_dir, broken)
+
+
+def _without_dot_git(path: str) -> str:
+    """The main worktree that a common directory lies in; a bare repository is its own."""
+    return os.path.dirname(path) if os.path.basename(path) == ".git" else path
 
 
 def has_configuration(path: str) -> bool:
     """Whether a directory holds a configuration of ours. No TOML is read for it: this is on the silent path."""
     if os.path.isfile(os.path.join(path, ".gate.toml")):
         return True
+    pyproject = os.path.join(path, "pyproject.toml")
     try:
-        with open(os.path.join(path, "pyproject.toml"), "rb") as file:
+        if not os.path.isfile(pyproject):  # opening a FIFO, say anybody's in /tmp, would wait for a writer
+            return False
+        with open(pyproject, "rb") as file:
             return b"[tool.session-gate" in file.read(1 << 20)
     except OSError:
         return False
@@ -134,6 +142,8 @@ def has_configuration(path: str) -> bool:
 
 def _first_line(path: str) -> str:
     try:
+        if not os.path.isfile(path):
+            return ""
         with open(path, "rb") as file:
             return os.fsdecode(file.readline(8192).rstrip(b"\r\n"))
     except OSError:

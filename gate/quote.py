@@ -22,6 +22,11 @@ LIST_LIMIT = 10
 _BARE = re.compile(r"[\w./@+=:~%^#-]+")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+# Letters and marks that show as nothing at all (Unicode's Default_Ignorable_Code_Point beyond the categories above, and
+# the empty braille cell): text has been smuggled past readers in rows of variation selectors.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0").union(
+    map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0))
+)
 
 
 class Phrase:
@@ -86,17 +91,30 @@ def name(value: str | bytes | os.PathLike[str], limit: int = NAME_LIMIT) -> str:
     if len(text) > limit:
         tail = limit // 4
         cut = f"… ({len(text):,} characters)"
-        text = text[: limit - tail] + "…" + text[-tail:]
-    if _BARE.fullmatch(text) and not any(unicodedata.category(c) in _HARMFUL for c in text):
+        text = text[: limit - tail] + "…" + text[len(text) - tail :]
+    if _BARE.fullmatch(text) and "~~~" not in text and not any(map(is_harmful, text)):
         return text + cut
-    return '"' + "".join(_escape(c, quoted=True) for c in text) + '"' + cut
+    return '"' + _unfence("".join(_escape(c, quoted=True) for c in text)) + '"' + cut
 
 
 def line(text: str) -> str:
     """A text as one harmless line, for what is words already (and for what comes back from a file). Idempotent."""
-    if text.isascii() and text.isprintable() and "`" not in text and "<" not in text:
+    if text.isascii() and text.isprintable() and "`" not in text and "<" not in text and "~~~" not in text:
         return text
-    return "".join(_escape(c, quoted=False) for c in text).replace("```", "\\x60\\x60\\x60")
+    return _unfence("".join(_escape(c, quoted=False) for c in text))
+
+
+def is_harmful(character: str) -> bool:
+    """Whether a character is invisible, or moves, breaks or turns what stands around it."""
+    return (
+        unicodedata.category(character) in _HARMFUL
+        or character in _INVISIBLE
+        or (character.isspace() and character != " ")
+    )
+
+
+def _unfence(text: str) -> str:
+    return text.replace("```", "\\x60\\x60\\x60").replace("~~~", "\\x7e\\x7e\\x7e")
 
 
 def _escape(character: str, quoted: bool) -> str:
@@ -109,6 +127,6 @@ def _escape(character: str, quoted: bool) -> str:
         return f"\\x{code - 0xDC00:02x}"
     if character == "<" or (quoted and character == "`"):
         return f"\\x{code:02x}"
-    if unicodedata.category(character) in _HARMFUL or (character.isspace() and character != " "):
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    if is_harmful(character):  # from 0x80 on, \xNN stands for a byte
+        return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
     return character

@@ -81,7 +81,8 @@ def run_suite(
                     own_limit = min(limit, check.limit)
                     if own_limit == nearest:
                         reason = f"gave no answer in {own_limit:g} s"
-                        results[check.name] = Result(check, UNKNOWN, reason, time.monotonic() - started)
+                        late = [_could_not_check(reason)]  # an outcome without a finding would pass for clean
+                        results[check.name] = Result(check, UNKNOWN, reason, time.monotonic() - started, late)
                 continue
             changed.wait(min(left, TICK))
         return [results[check.name] for check in checks]
@@ -101,12 +102,13 @@ def run_check(check: Check, context: Callable[[], Context[Any]]) -> Result:
     except BaseException as error:  # noqa: BLE001 - a check may do anything, even exit; it must not take others along
         outcome, reason = UNKNOWN, f"the check failed: {type(error).__name__}: {error}"
     if reason and outcome == UNKNOWN:
-        findings.append(Finding(key="", summary=say("could not check: {}", say(_words(reason))), kind=UNKNOWN))
+        findings.append(_could_not_check(reason))
     return Result(check, _outcome(outcome, findings), reason, findings=findings)
 
 
-def _words(reason: str) -> str:
-    return reason.replace("{", "{{").replace("}", "}}")[:300]
+def _could_not_check(reason: str) -> Finding:
+    words = reason[:300].replace("{", "{{").replace("}", "}}")
+    return Finding(key="", summary=say("could not check: {}", say(words)), kind=UNKNOWN)
 
 
 def _outcome(outcome: str, findings: Sequence[Finding]) -> str:

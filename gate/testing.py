@@ -69,6 +69,10 @@ class FakeProcessTable(ProcessTable):
         """What the test put there."""
         return list(self._made.values())
 
+    def exists(self, pid: int) -> bool:
+        """Whether it was added and has not vanished."""
+        return pid in self._known
+
     def holders(self, path: str) -> list[int]:
         """The processes that were added as holding this file."""
         return [pid for pid, known in self._known.items() if os.fspath(path) in known["holds"]]

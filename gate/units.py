@@ -15,7 +15,9 @@ _SIZES = {
     "t": 1 << 40, "tb": 1000**4, "tib": 1 << 40,
 }  # fmt: skip
 _DURATIONS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE | re.ASCII)
+_MOST_BYTES = float(1 << 60)
+_MOST_SECONDS = 100 * 366 * 86400.0
 
 
 class Size(int):
@@ -32,19 +34,24 @@ def parse_size(text: str | float) -> Size:
     match = _NUMBER.fullmatch(str(text).strip())
     if isinstance(text, bool) or match is None or match[2].lower() not in _SIZES:
         raise ValueError(expected)
-    return Size(float(match[1]) * _SIZES[match[2].lower()])
+    count = float(match[1]) * _SIZES[match[2].lower()]
+    if count > _MOST_BYTES:
+        raise ValueError(f"{expected}, 1 EiB at most")
+    return Size(count)
 
 
 def parse_duration(text: str | float) -> Duration:
     """Seconds of "48h", "7d", "1h30m" or a plain number. Raises ValueError that says what is expected."""
     expected = 'a duration such as "48h", "7d", "30min" or a number of seconds'
-    cleaned = str(text).replace(" ", "")
-    parts = _NUMBER.findall(cleaned)
-    if isinstance(text, bool) or not parts or "".join(n + u for n, u in parts) != cleaned:
+    parts = _NUMBER.findall(str(text))
+    if isinstance(text, bool) or not parts or "".join(n + u for n, u in parts) != str(text).replace(" ", ""):
         raise ValueError(expected)
     if any(unit.lower() not in _DURATIONS for _, unit in parts) or (len(parts) > 1 and "" in [u for _, u in parts]):
         raise ValueError(expected)
-    return Duration(sum(float(number) * _DURATIONS[unit.lower()] for number, unit in parts))
+    seconds = sum(float(number) * _DURATIONS[unit.lower()] for number, unit in parts)
+    if seconds > _MOST_SECONDS:
+        raise ValueError(f"{expected}, 100 years at most")
+    return Duration(seconds)
 
 
 def size(count: float) -> Phrase:
@@ -59,7 +66,7 @@ def size(count: float) -> Phrase:
 
 
 def duration(seconds: float) -> Phrase:
-    """Seconds for a person, in the largest unit that has at least two (or one day): `3 h`, `48 h`, `6 d`, `12 s`."""
+    """Seconds for a person, in the largest unit that has at least two (of days three): `3 h`, `48 h`, `6 d`, `12 s`."""
     for unit, length, least in (("d", 86400, 3), ("h", 3600, 2), ("min", 60, 2)):
         if seconds >= least * length:
             return say(f"{int(seconds // length)} {unit}")
@@ -79,4 +86,4 @@ def format_duration(seconds: float) -> str:
     for unit in ("d", "h", "m"):
         if seconds and seconds % _DURATIONS[unit] == 0 and (unit != "d" or seconds > 2 * 86400):
             return f"{int(seconds // _DURATIONS[unit])}{unit}"
-    return f"{seconds:g}s"
+    return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"

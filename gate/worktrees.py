@@ -6,10 +6,17 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from dataclasses import dataclass
 
 from gate.errors import UnknownError
 from gate.project import Project
+
+_BARE = re.compile(
+    rb"^[ \t]*\[core\][^\[]*?^[ \t]*bare[ \t]*(=[ \t]*\"?(true|yes|on|1)\"?[ \t]*)?\r?$", re.IGNORECASE | re.MULTILINE
+)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +24,9 @@ class Worktree:
     """One worktree.
 
     `branch` is None for a detached HEAD, `locked` the reason of `git worktree lock` (None: not locked), `missing` says
-    that its directory is not there, `created` is when it was added, in epoch seconds. The engine adds `in_use` (a
-    living session is in it) and `made_in_session` (a recorded session was open when it was added).
+    that its directory is not there (or is another repository's by now), `created` is when it was added, in epoch
+    seconds. The engine adds `in_use` (a living session is in it) and `made_in_session` (a recorded session was open
+    when it was added).
     """
 
     path: str
@@ -33,12 +41,15 @@ class Worktree:
 
 
 def list_worktrees(project: Project) -> list[Worktree]:
-    """Every worktree of a project, the main one first; empty outside a repository. Raises UnknownError."""
+    """Every worktree of a project, the main one first; empty outside a repository. Raises UnknownError.
+
+    A bare repository has no main one, also where it is called `.git` or a `.git` file beside its worktrees names it.
+    """
     common = project.common_dir
     if common is None:
         return []
     found = []
-    if project.root != common:
+    if project.root != common and not _is_bare(common):
         found.append(Worktree(project.root, common, main=True, branch=_branch(common)))
     try:
         names = sorted(os.listdir(os.path.join(common, "worktrees")))
@@ -53,33 +64,82 @@ def list_worktrees(project: Project) -> list[Worktree]:
     return found
 
 
+def _is_bare(common: str) -> bool:
+    """Whether a repository says that it is bare, and never had a working tree. One that has an index had: there the
+    setting is an accident (incident: `core.bare=true` in a shared configuration, and every check of git fell silent).
+    """
+    if os.path.lexists(os.path.join(common, "index")):
+        return False
+    return _BARE.search(os.fsencode(_text(os.path.join(common, "config")) or "")) is not None
+
+
 def _linked(git_dir: str) -> Worktree | None:
     dot_git = _text(os.path.join(git_dir, "gitdir"))
     if not dot_git:
         return None
-    path = os.path.dirname(os.path.join(git_dir, dot_git))
+    if os.sep == "/" and _DRIVE.match(dot_git):  # Windows made it, and this is WSL or a container
+        path, missing = dot_git.removesuffix("/.git"), True
+    else:
+        path = os.path.realpath(os.path.dirname(os.path.join(git_dir, dot_git)))
+        missing = not _leads_back(path, git_dir)
     try:
         created = os.stat(os.path.join(git_dir, "commondir")).st_mtime
     except OSError:
         created = 0.0
     return Worktree(
-        path=os.path.realpath(path),
+        path=path,
         git_dir=git_dir,
         branch=_branch(git_dir),
-        locked=_text(os.path.join(git_dir, "locked")),
-        missing=not os.path.lexists(os.path.join(path, ".git")),
+        locked=_lock_reason(os.path.join(git_dir, "locked")),
+        missing=missing,
         created=created,
     )
 
 
+def _leads_back(path: str, git_dir: str) -> bool:
+    """Whether the `.git` in a worktree names its registration. Not so where something else stands there by now: asked
+    for its status, git would answer for that. Where it cannot be told, nothing is said to be gone.
+    """
+    dot_git = os.path.join(path, ".git")
+    try:
+        if not stat.S_ISREG(os.stat(dot_git).st_mode):
+            return False
+        with open(dot_git, "rb") as file:
+            kind, _, named = os.fsdecode(file.read(1 << 16).strip(b"\r\n")).partition(": ")
+        return kind == "gitdir" and os.path.samefile(os.path.join(path, named), git_dir)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+
+
+def _lock_reason(path: str) -> str | None:
+    reason = _text(path)
+    return "" if reason is None and os.path.lexists(path) else reason
+
+
 def _branch(git_dir: str) -> str | None:
     head = _text(os.path.join(git_dir, "HEAD")) or ""
-    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else None
+    if not head.startswith("ref: ") or head == "ref: refs/heads/.invalid":  # so it is where references are a reftable
+        return None
+    return head.removeprefix("ref: ").removeprefix("refs/heads/")
 
 
 def _text(path: str) -> str | None:
     try:
+        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
+            return None
         with open(path, "rb") as file:
             return os.fsdecode(file.read(1 << 16).strip(b"\r\n"))
-    except OSError:
+    except (OSError, ValueError):
         return None
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Whether a path is `directory` or lies below it; both real paths."""
+    return os.path.join(path, "").startswith(os.path.join(directory, ""))
+
+
+def shown(path: str, root: str) -> str:
+    """A worktree's path as a person would write it: relative to the main worktree where it lies inside."""
+    return os.path.relpath(path, root) if is_within(path, root) else path

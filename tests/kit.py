@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,23 @@ class Machine:
         deadline = time.monotonic() + TIMEOUT
         while locks := [path for path in self.state.glob("*/sessions/*.lock") if _wait_for(path)]:
             assert time.monotonic() < deadline, f"still locked: {locks}"
+
+
+@contextmanager
+def child(*command: str | Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A real process that has printed its first line; it can be told something, and does not outlive the test."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline(), f"{command} ended at once"
+            yield process
+        finally:
+            process.kill()
+
+
+def python(code: str, *arguments: str | Path) -> list[str | Path]:
+    """The command of a Python program that prints a line when it is ready."""
+    return [sys.executable, "-c", code, *arguments]
 
 
 def _wait_for(path: Path) -> bool:

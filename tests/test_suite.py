@@ -91,6 +91,9 @@ def test_a_check_that_hangs_is_unknown_at_its_own_limit_and_does_not_hold_the_ot
         first, second = run(check("hang", hang, limit=0.2), check("good", lambda _: [found()]))
         assert time.monotonic() - started < 8
         assert (first.outcome, first.reason) == ("unknown", "gave no answer in 0.2 s")
+        assert [(f.kind, str(f.summary)) for f in first.findings] == [
+            ("unknown", "could not check: gave no answer in 0.2 s")
+        ]
         assert second.outcome == "debt"
     finally:
         release.set()

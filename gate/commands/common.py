@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,14 +32,14 @@ class Call:
 
     def print_json(self, value: object) -> None:
         """The answer as JSON."""
-        self.console.print(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+        self.console.print(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2).decode())
 
 
-def common_options(command: Callable[..., int]) -> Callable[..., int]:
+def common_options(command: Callable[..., int], formats: Sequence[str] = ("text", "json")) -> Callable[..., int]:
     """Add the options that every subcommand takes; the command gets a `Call` first."""
 
     @click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
-    @click.option("--format", "form", type=click.Choice(["text", "json"]), help="The form of the answer (text).")
+    @click.option("--format", "form", type=click.Choice(formats), help="The form of the answer (text).")
     @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
     @click.pass_context
     @functools.wraps(command)
@@ -56,6 +56,12 @@ def common_options(command: Callable[..., int]) -> Callable[..., int]:
             call.console.stream.flush()
 
     return wrapped
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):  # orjson takes subclasses of int, and refuses those of float
+        return float(value)
+    raise TypeError(type(value).__name__)
 
 
 def current_directory() -> str:

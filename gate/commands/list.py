@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +15,7 @@ from gate.quote import line
 
 
 @click.command("list", epilog="Example: gate list --format json")
-@common_options
+@functools.partial(common_options, formats=("text", "json", "markdown"))
 def list_(call: Call) -> int:
     """Show every check: its label, scope, incident, source, whether it is on, and the thresholds in force."""
     site = call.site()
@@ -42,6 +43,12 @@ def list_(call: Call) -> int:
     problems = [{"source": problem.source, "text": problem.text} for problem in registry.problems]
     if call.format == "json":
         call.print_json({"schema": 1, "checks": rows, "problems": problems})
+        return 0
+    if call.format == "markdown":
+        call.console.print("| check | label | scope | debt when |")
+        call.console.print("|---|---|---|---|")
+        for row in rows:
+            call.console.print(f"| `{row['check']}` | {row['label']} | {row['scope']} | {line(row['summary'])} |")
         return 0
     values = {key: value for key, value, _ in configuration.values()}
     for row in rows:

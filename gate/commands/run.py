@@ -9,6 +9,7 @@ from gate.commands.common import Call, common_options
 from gate.examination import Examination
 from gate.output.console import Progress
 from gate.output.text import print_report
+from gate.quote import line
 
 
 @click.command(epilog="Example: gate run uncommitted_paths stale_locks")
@@ -29,9 +30,13 @@ def run(call: Call, checks: tuple[str, ...]) -> int:
 
 
 def show(call: Call, examined: Examination) -> int:
-    """Print an examination in the form that was asked for; its exit code."""
+    """Print an examination in the form that was asked for; its exit code: a wrong configuration weighs most."""
+    for problem in examined.survey.configuration.problems:
+        click.echo(f"session-gate: error: {line(str(problem))}", err=True)
     if call.format == "json":
         call.print_json(examined.report.to_json())
     else:
         print_report(call.console, examined.report, examined.labels)
+    if examined.survey.configuration.problems:
+        return 2
     return 0 if examined.report.state == "ok" else 1

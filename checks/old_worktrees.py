@@ -1,0 +1,101 @@
+"""WORKTREE: worktrees that agents made and left; days later nobody can tell what they hold."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gate.api import (
+    CACHES,
+    DEBT,
+    NOTE,
+    UNKNOWN,
+    Check,
+    Context,
+    Duration,
+    Finding,
+    Leftover,
+    Options,
+    Signs,
+    SkipCheck,
+    Subject,
+    Survey,
+    UnknownError,
+    duration,
+    hookimpl,
+    incident_text,
+    option,
+    say,
+)
+
+CURE = say("it goes when what it holds is kept elsewhere, and then whoever knows what it was for removes it")
+CURE_OF_EMPTY = say("it goes when it is removed as a worktree; its branch stays")
+
+
+@dataclass(frozen=True)
+class OldWorktrees(Options):
+    """How long is too long, and what tells an agent's worktree from a person's."""
+
+    max_idle: Duration = option(Duration(5 * 86400), "how long an agent's worktree may lie idle")
+    roots: tuple[str, ...] = option(
+        (".claude/worktrees/*", ".worktrees/*", ".codex/worktrees/*"), "directories where agents keep worktrees"
+    )
+    names: tuple[str, ...] = option(("*sweep*", "worktree-*"), "how agents' worktrees or their branches are called")
+    lock_reasons: tuple[str, ...] = option(
+        ("claude session *", "claude agent *", "openclaw pid=*"), "the reasons with which clients lock worktrees"
+    )
+    caches: tuple[str, ...] = option(CACHES, "ignored names that hold nothing of value: a build makes them again")
+
+
+def find(context: Context[OldWorktrees]) -> Iterator[Finding]:
+    """One finding for each worktree in which nothing changed for too long; a note, where it is no agent's."""
+    project, options = context.project, context.options
+    if project.common_dir is None:
+        raise UnknownError(project.broken) if project.broken else SkipCheck("not a git repository")
+    temps = [os.path.realpath(context.expand(path)) for path in ("$TMPDIR", "/tmp")]  # noqa: S108
+    survey = Survey(
+        project,
+        context.worktrees,
+        context.git,
+        context.processes,
+        Signs(options.roots, options.names, options.lock_reasons, temps),
+        since=context.now - options.max_idle,
+        seconds=0.85 * context.time_left(),
+        caches=options.caches,
+    )
+    for leftover in survey.leftovers():
+        if leftover.is_left or leftover.life.idle:
+            yield finding(context, leftover)
+
+
+def finding(context: Context[OldWorktrees], leftover: Leftover) -> Finding:
+    """What is to be said of one worktree; "removable" only where nothing would be lost."""
+    path, name, life, tree = leftover.path, leftover.name, leftover.life, leftover.worktree
+    text = "{} has been idle for {} (limit {}): {}"
+    if life.idle is None:
+        text = "could not check {}, where nothing is known to have changed for {} (limit {}): {}"
+    said = [*leftover.state, *life.holds, *([say("removable")] if leftover.is_removable else [])]
+    look = "ls -la there" if tree is None else "git worktree list" if tree.missing else "git status there"
+    return Finding(
+        key=path,
+        summary=say(text, name, duration(context.now - life.newest), duration(context.options.max_idle), said),
+        subjects=[Subject(path, name, life.newest, worktree=path)],
+        details=[say("taken for an agent's: {}", leftover.maker)] if leftover.maker else [],
+        remedy=say("{} shows it; {}", say(look), CURE_OF_EMPTY if leftover.is_removable else CURE),
+        kind=NOTE if not leftover.is_left else UNKNOWN if life.idle is None else DEBT,
+    )
+
+
+@hookimpl
+def gate_check() -> Check:
+    """The check."""
+    return Check(
+        name="old_worktrees",
+        label="WORKTREE",
+        incident=incident_text("old_worktrees"),
+        summary="debt when a worktree of an agent's making has been idle for over 5 days",
+        run=find,
+        options=OldWorktrees,
+        keeps=True,
+    )

@@ -1,0 +1,103 @@
+"""REPO: paths that nobody committed, in any of the project's worktrees."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator, Sequence
+
+from gate.api import (
+    NOTE,
+    UNKNOWN,
+    Check,
+    Chosen,
+    Context,
+    Entry,
+    Finding,
+    Options,
+    Phrase,
+    SkipCheck,
+    Subject,
+    UnknownError,
+    Worktree,
+    hookimpl,
+    incident_text,
+    operation,
+    plainly,
+    read_statuses,
+    say,
+    shown,
+    trace,
+)
+
+MOST_DETAILS = 20
+
+
+def find(context: Context[Options]) -> Iterator[Finding]:
+    """One finding for each worktree that `git status` lists something in; the subjects are the paths."""
+    if context.project.broken:
+        raise UnknownError(context.project.broken)
+    if context.project.common_dir is None:
+        raise SkipCheck("not a git repository")
+    worktrees = [worktree for worktree in context.worktrees if not worktree.missing]
+    if not worktrees:
+        raise SkipCheck("a bare repository")
+    paths = [worktree.path for worktree in worktrees]
+    # Incident: a stray `git init` in the home directory, and every session's start read all of it.
+    too_large = {"/", os.path.realpath(context.expand("~"))}.intersection(paths)
+    statuses = read_statuses(context.git, paths, 0.8 * context.time_left(), tracked_only=too_large)
+    for worktree, status in zip(worktrees, statuses, strict=True):
+        where = say("" if worktree.main else " in the worktree {}", shown(worktree.path, context.project.root))
+        if isinstance(status, UnknownError):
+            yield unknown(worktree.path, say("could not check{}: {}", where, plainly(status)))
+            continue
+        if status.entries:
+            yield uncommitted(context, worktree, where, status.entries)
+        for name, reason in status.unknown:
+            text = say("could not check the submodule {}{}: {}", name, where, plainly(reason))
+            yield unknown(f"{worktree.path}\0{name}", text)
+    for path in too_large:
+        text = say("{} is a repository; of what lies in it, only paths that git knows are looked at", path)
+        yield Finding(f"{path}\0unread", text, [Subject(f"{path}\0unread", path)], kind=NOTE)
+
+
+def unknown(key: str, summary: Phrase) -> Finding:
+    """What could not be established, and is not clean."""
+    remedy = say("git status there shows the trouble; it goes when git can answer")
+    return Finding(key, summary, [Subject(key)], remedy=remedy, kind=UNKNOWN)
+
+
+def uncommitted(context: Context[Options], worktree: Worktree, where: Phrase, entries: Sequence[Entry]) -> Finding:
+    """The finding of one worktree, with a subject for each path."""
+
+    def summary(chosen: Chosen) -> Phrase:
+        text = "{} uncommitted {}{}{}: {}. They may be a person's unfinished work."
+        paths = say("path" if chosen.count == 1 else "paths")
+        return say(text, chosen.count, paths, where, chosen.context, chosen.names)
+
+    def subject(entry: Entry) -> Subject:
+        last = trace(worktree.path, entry, 0.5 * context.time_left())
+        key = f"{worktree.path}\0{entry.path}"
+        return Subject(key, entry.path, last.changed, last.state, worktree=worktree.path)
+
+    waiting = operation(worktree.git_dir)
+    details = [say("{} is in progress there", say(waiting))] if waiting else []
+    return Finding(
+        key=worktree.path,
+        summary=summary,
+        subjects=[subject(entry) for entry in entries],
+        details=[*details, *(say("{}: {}", entry.path, entry.words) for entry in entries[:MOST_DETAILS])],
+        remedy=say("git status there shows them; they go when they are committed, or whoever made them gives them up"),
+    )
+
+
+@hookimpl
+def gate_check() -> Check:
+    """The check."""
+    return Check(
+        name="uncommitted_paths",
+        label="REPO",
+        incident=incident_text("uncommitted_paths"),
+        summary="debt when git status lists paths in any of the project's worktrees",
+        run=find,
+        keeps=True,
+    )

@@ -1,0 +1,300 @@
+"""What `git status` lists in a worktree, whatever the user's configuration of it.
+
+Asked for with a header: git exits with 0 where it could not write its answer, and an empty answer was read as a clean
+tree once (incident: a call that timed out returned ""). Submodules are asked one by one instead of by git: each has a
+configuration of its own that may name programs and hide its changes, and git would pass on neither our precautions
+against its filters nor the wish to see everything.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from gate.errors import UnknownError
+from gate.git import Git, own_configuration
+from gate.project import Project
+from gate.quote import Phrase, say
+from gate.worktrees import is_within
+
+MODIFIED = "modified"
+ADDED = "new, but not committed"
+DELETED = "deleted"
+RETYPED = "changed into another kind of file"
+RENAMED = "renamed"
+COPIED = "copied"
+CONFLICT = "in conflict"
+UNTRACKED = "untracked"
+SUBMODULE = "submodule"
+
+SHARE = 0.75
+"""Of the time that is left, what one of several worktrees may take: one on a dead disk must not hide the others."""
+
+_FIELDS = {"1 ": 9, "2 ": 10, "u ": 11}
+"""How many fields a record of each kind has, the path included (git-status(1), Porcelain Format Version 2)."""
+
+_ORDINARY = {"M": MODIFIED, "A": ADDED, "D": DELETED, "T": RETYPED, "R": RENAMED, "C": COPIED}
+_RELOCATES = re.compile(rb"(?:^|\])[ \t]*worktree[ \t]*=|\[include", re.IGNORECASE | re.MULTILINE)
+_GITLINK = b"\0\0\xe0\0"  # mode 160000, as an entry of the index has it (gitformat-index(5))
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One path that `git status` lists, relative to the worktree; an untracked directory ends with a slash.
+
+    `origin` is what a renamed or copied one was called. `inside` are a submodule's own entries, `commit` is its HEAD,
+    `moved` whether that is another one than is recorded.
+    """
+
+    path: str
+    kind: str
+    origin: str = ""
+    inside: tuple[Entry, ...] = ()
+    commit: str = ""
+    moved: bool = False
+
+    @property
+    def words(self) -> Phrase:
+        """What became of it, for a person."""
+        if self.origin:
+            return say("{} from {}", say(self.kind), self.origin)
+        if self.kind != SUBMODULE:
+            return say(self.kind)
+        what = [say("new commits")] if self.moved else []
+        tracked = [entry for entry in self.inside if entry.kind != UNTRACKED]
+        what += [say("modified content")] if tracked else []
+        what += [say("untracked files")] if len(tracked) < len(self.inside) else []
+        return say("submodule with {}", what) if what else say(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What git says of one worktree. `head` is its commit, empty where there is none yet. `submodules` are those that
+    are checked out, `unknown` those that could not be asked, and why.
+    """
+
+    head: str
+    entries: tuple[Entry, ...]
+    ignored: tuple[str, ...] = ()
+    submodules: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+def parse_status(answer: bytes) -> Status:
+    """Read the answer of `git status --porcelain=v2 -z --branch`. Raises UnknownError where it is not whole."""
+    if not answer.endswith(b"\0"):
+        raise UnknownError("git's answer was cut off" if answer else "git gave an empty answer")
+    records = iter(os.fsdecode(answer[:-1]).split("\0"))
+    head, ignored = None, []
+    entries: dict[str, Entry] = {}
+    try:
+        for record in records:
+            if record.startswith("# "):
+                head = _commit(record) if record.startswith("# branch.oid ") else head
+            elif record.startswith("! "):
+                ignored.append(record[2:])
+            else:
+                entry = _parse_entry(record, records)
+                # Taken out of the index and still there, a path is listed twice; it is one.
+                entries[entry.path.rstrip("/")] = entry
+    except (ValueError, KeyError, IndexError, StopIteration):
+        raise UnknownError("git's answer could not be understood") from None
+    if head is None:
+        raise UnknownError("git's answer had no header")
+    return Status(head, tuple(entries.values()), tuple(ignored))
+
+
+def _commit(record: str) -> str:
+    commit = record.removeprefix("# branch.oid ")
+    return "" if commit == "(initial)" else commit
+
+
+def _parse_entry(record: str, records: Iterator[str]) -> Entry:
+    kind = record[:2]
+    if kind == "? ":
+        return Entry(_path(record[2:]), UNTRACKED)
+    fields = record.split(" ", _FIELDS[kind] - 1)
+    if len(fields) != _FIELDS[kind]:
+        raise ValueError(record)
+    path, (index, tree), (submodule, moved, *_) = _path(fields[-1]), tuple(fields[1]), tuple(fields[2])
+    if kind == "u ":
+        return Entry(path, CONFLICT)
+    if kind == "2 ":
+        return Entry(path, _ORDINARY[fields[-2][:1]], origin=_path(next(records)))
+    if submodule == "S" and "D" not in (index, tree):
+        return Entry(path, SUBMODULE, moved=moved == "C" or index != ".")
+    if "A" in (index, tree) and tree != "D":
+        return Entry(path, ADDED)
+    return Entry(path, _ORDINARY[index if tree == "." else tree])
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise ValueError("a path is missing")
+    return text
+
+
+def read_status(
+    git: Git,
+    path: str,
+    timeout: float,
+    untracked: bool = True,
+    ignored: bool = False,
+    others: Collection[str] = (),
+) -> Status:
+    """Ask git what is uncommitted in the worktree at `path`, within `timeout` seconds; with `ignored`, what it ignores.
+
+    Raises UnknownError. Without `untracked` only the paths that git knows are compared, and no directory is read.
+    `others` are the other worktrees: where one lies inside, it is no untracked path here.
+    """
+    deadline = time.monotonic() + timeout
+    project = git.project(path)
+    here = project.here
+    if here not in (path, os.path.realpath(path)) or project.git_dir is None or project.broken:
+        raise UnknownError(project.broken or "its .git is not a repository")
+    _refuse_relocated(git, project, deadline)
+    options = [
+        "--untracked-files=" + ("normal" if untracked else "no"),
+        *(["--ignored=traditional"] if ignored else []),
+    ]
+    status = _ask(git, here, deadline, *options)
+    if hiding := _that_hide_worktrees(here, status, others):
+        status = replace(status, entries=_without_worktrees(git, here, status, hiding, others, deadline))
+    for name in _gitlinks(git, here, project.git_dir, deadline):
+        status = _with_submodule(git, here, name, status, deadline, untracked)
+    return status
+
+
+def _ask(git: Git, path: str, deadline: float, *options: str) -> Status:
+    command = ("--literal-pathspecs", "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind")
+    more = ("--find-renames", "--ignore-submodules=dirty")
+    return parse_status(git.run(path, *command, *more, *options, timeout=deadline - time.monotonic()))
+
+
+def _that_hide_worktrees(path: str, status: Status, others: Collection[str]) -> list[str]:
+    """Untracked directories that are another worktree, or one lies in them: `.claude/`, where it is not ignored."""
+    names = [entry.path for entry in status.entries if entry.kind == UNTRACKED and entry.path.endswith("/")]
+    above: set[str] = set()
+    for other in others if names else ():
+        inside = other
+        while inside != path and is_within(inside, path):
+            above.add(inside)
+            inside = os.path.dirname(inside)
+    return [name for name in names if os.path.join(path, name.rstrip("/")) in above]
+
+
+def _without_worktrees(
+    git: Git, path: str, status: Status, hiding: Sequence[str], others: Collection[str], deadline: float
+) -> tuple[Entry, ...]:
+    """The entries of a status, with what is untracked in the directories `hiding` one by one, but for worktrees."""
+    all_inside = _ask(git, path, deadline, "--untracked-files=all", "--", *hiding).entries
+    rest = [
+        entry
+        for entry in all_inside
+        if entry.kind == UNTRACKED and os.path.join(path, entry.path.rstrip("/")) not in others
+    ]
+    return (*(entry for entry in status.entries if entry.path not in hiding), *rest)
+
+
+def _refuse_relocated(git: Git, project: Project, deadline: float) -> None:
+    """Raise UnknownError where the configuration makes git look at another directory than the one asked for: it could
+    be the user's home, or the whole disk.
+    """
+    text = own_configuration(project)
+    if text is None or _RELOCATES.search(text):
+        answer = git.run(project.here, "rev-parse", "--show-toplevel", timeout=deadline - time.monotonic())
+        if os.path.realpath(os.fsdecode(answer.removesuffix(b"\n"))) != project.here:
+            raise UnknownError("core.worktree in its configuration leads to another directory")
+
+
+def _gitlinks(git: Git, path: str, git_dir: str, deadline: float) -> list[str]:
+    """The paths of submodules in the index, whether or not `.gitmodules` knows them."""
+    if not _may_hold_gitlinks(git_dir):
+        return []
+    listed = os.fsdecode(git.run(path, "ls-files", "--stage", "-z", timeout=deadline - time.monotonic()))
+    names = [record.partition("\t")[2] for record in listed.split("\0") if record.startswith("160000 ")]
+    return list(dict.fromkeys(names))
+
+
+def _may_hold_gitlinks(git_dir: str) -> bool:
+    """Look for the mode in the index itself, which takes a moment where listing a large one takes a second."""
+    try:
+        paths = [os.path.join(git_dir, n) for n in os.listdir(git_dir) if n == "index" or n.startswith("sharedindex.")]
+        for path in filter(os.path.isfile, paths):
+            with open(path, "rb") as file:
+                if os.fstat(file.fileno()).st_size:
+                    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                        if content.find(_GITLINK) >= 0:
+                            return True
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def _with_submodule(git: Git, root: str, name: str, status: Status, deadline: float, untracked: bool) -> Status:
+    path = os.path.join(root, name)
+    if not os.path.lexists(os.path.join(path, ".git")):
+        return status  # not checked out
+    if os.path.realpath(path) != path:
+        return replace(status, unknown=(*status.unknown, (name, "a symbolic link stands in its place")))
+    try:
+        inner = read_status(git, path, deadline - time.monotonic(), untracked)
+    except UnknownError as error:
+        return replace(status, unknown=(*status.unknown, (name, str(error))))
+    entries = {entry.path: entry for entry in status.entries}
+    if inner.entries or name in entries:
+        known = entries.get(name, Entry(name, SUBMODULE))
+        entries[name] = replace(known, inside=inner.entries, commit=inner.head)
+    return replace(
+        status,
+        entries=tuple(entries.values()),
+        submodules=(*status.submodules, name),
+        unknown=(*status.unknown, *((f"{name}/{deeper}", reason) for deeper, reason in inner.unknown)),
+    )
+
+
+def plainly(reason: object) -> Phrase:
+    """Why something could not be established, as words in a sentence."""
+    return say(str(reason)[:300].replace("{", "{{").replace("}", "}}"))
+
+
+def in_two_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """The results in the order of the items. Two, because git waits for the disk (300 worktrees: 1.3 s, so 0.5)."""
+    if len(items) < 2:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(function, items))
+
+
+def read_statuses(
+    git: Git, paths: Sequence[str], seconds: float, tracked_only: Collection[str] = ()
+) -> list[Status | UnknownError]:
+    """`read_status` of several worktrees, in `seconds` altogether; what could not be established stands in its place.
+
+    In those of `tracked_only` untracked paths are not looked for. Raises UnknownError where all failed alike.
+    """
+    deadline = time.monotonic() + seconds
+    others = frozenset(paths)
+
+    def ask(path: str) -> Status | UnknownError:
+        left = deadline - time.monotonic()
+        share = left * SHARE if len(paths) > 1 else left
+        try:
+            return read_status(git, path, share, untracked=path not in tracked_only, others=others)
+        except UnknownError as error:
+            return error
+
+    answers = in_two_threads(ask, paths)
+    reasons = {str(answer) if isinstance(answer, UnknownError) else "" for answer in answers}
+    if len(reasons) == 1 and "" not in reasons:
+        raise UnknownError(reasons.pop())
+    return answers

@@ -1,0 +1,56 @@
+"""TOML that other people wrote, within bounds: a repository's is read at every start that is not silent."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from typing import Any
+
+LIMIT = 512 << 10
+"""Bytes. Configuration is small; of a larger file nothing is believed."""
+
+# tomllib takes time by the square of a dotted key's length: 20 s for one of 64 KB.
+_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){32}""", re.ASCII)
+
+
+class UnusableError(Exception):
+    """A file that cannot be read as TOML; its text says why."""
+
+
+def read_head(path: str) -> bytes:
+    """The first `LIMIT` + 1 bytes of a regular file. Raises UnusableError; never waits for anyone (a FIFO)."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise UnusableError(f"cannot be read: {error.strerror}") from None
+    with open(fd, "rb") as file:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise UnusableError("is a directory" if stat.S_ISDIR(mode) else "is not a regular file")
+        try:
+            return file.read(LIMIT + 1)
+        except OSError as error:
+            raise UnusableError(f"cannot be read: {error.strerror}") from None
+
+
+def read_table(path: str) -> dict[str, Any]:
+    """The table in a TOML file. Raises UnusableError, which names the line where there is one to name."""
+    data = read_head(path)
+    if len(data) > LIMIT:
+        raise UnusableError(f"is larger than {LIMIT >> 10} KiB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnusableError(f"is not UTF-8 (at line {data[: error.start].count(10) + 1})") from None
+    if _LONG_KEY.search(text):
+        raise UnusableError("holds a key of more than 32 parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UnusableError(f"is not TOML: {str(error)[-200:]}") from None
+    except ValueError:
+        raise UnusableError("is not TOML that can be read: it holds a number that is too long") from None
+    except RecursionError:
+        raise UnusableError("is not TOML that can be read: it is nested too deeply") from None

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs.macos
+import platformdirs.unix
+import platformdirs.windows
+import pytest
+
+from gate.directories import config_file, state_dir
+from gate.errors import StateError
+
+CLASSES = {"linux": platformdirs.unix.Unix, "darwin": platformdirs.macos.MacOS}
+ENVIRONMENTS: list[dict[str, str]] = [
+    {"HOME": "/home/me"},
+    {"HOME": "/home/me", "XDG_STATE_HOME": "/var/s", "XDG_CONFIG_HOME": "/etc/c"},
+    {"HOME": "/home/me", "XDG_STATE_HOME": "/var/a b/é"},
+    {"HOME": "/home/me", "XDG_STATE_HOME": "relative/s", "XDG_CONFIG_HOME": "./c"},
+    {"HOME": "/home/me", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""},
+    {"HOME": "/home/me", "XDG_CONFIG_HOME": "~/c", "XDG_DATA_HOME": "/data"},
+    {"HOME": ""},
+    {"HOME": "relative"},
+    {},
+]
+
+
+@pytest.fixture(params=ENVIRONMENTS, ids=lambda environ: ",".join(map("=".join, environ.items())) or "nothing")
+def environ(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """An environment that is also this process's: platformdirs reads nothing else."""
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in request.param.items():
+        monkeypatch.setenv(name, value)
+    made: Mapping[str, str] = request.param
+    return made
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_the_answers_are_those_of_platformdirs(environ: Mapping[str, str], platform: str) -> None:
+    expected = CLASSES[platform]("session-gate")
+    assert state_dir(environ, platform) == expected.user_state_dir
+    assert config_file(environ, platform) == os.path.join(expected.user_config_dir, "config.toml")
+
+
+def test_other_unixes_are_like_linux() -> None:
+    environ = {"HOME": "/home/me", "XDG_STATE_HOME": "/var/s"}
+    assert state_dir(environ, "freebsd14") == state_dir(environ, "linux")
+
+
+def test_windows_does_not_fail() -> None:
+    local = {"LOCALAPPDATA": "/users/me/local", "USERPROFILE": "/users/me"}
+    assert state_dir(local, "win32") == "/users/me/local/session-gate/session-gate"
+    assert config_file({"USERPROFILE": "/users/me"}, "win32") == os.path.join(
+        "/users/me", "AppData", "Local", "session-gate", "session-gate", "config.toml"
+    )
+
+
+def test_what_is_given_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {
+        "SESSION_GATE_STATE_DIR": "/s/../t/",
+        "SESSION_GATE_CONFIG": "a/b.toml",
+        "XDG_STATE_HOME": "/x",
+        "HOME": "/h",
+    }
+    assert state_dir(given) == "/t"
+    assert config_file(given) == str(tmp_path / "a" / "b.toml")
+    assert state_dir({**given, "SESSION_GATE_STATE_DIR": ""}, "linux") == "/x/session-gate"
+    assert config_file({**given, "SESSION_GATE_CONFIG": ""}, "linux") == "/h/.config/session-gate/config.toml"
+
+
+def test_a_relative_path_from_a_directory_that_is_gone_is_an_error_of_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(StateError, match="STATE_DIR is a relative path and the working directory is gone"):
+        state_dir({"SESSION_GATE_STATE_DIR": "s"})
+    with pytest.raises(StateError, match="CONFIG is a relative path and the working directory is gone"):
+        config_file({"SESSION_GATE_CONFIG": "c.toml"})
+    assert state_dir({"SESSION_GATE_STATE_DIR": "/s"}) == "/s"
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> pwd.struct_passwd:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for find in (state_dir, config_file):
+        with pytest.raises(StateError, match=r"^no home directory is known: set HOME, or SESSION_GATE_STATE_DIR"):
+            find({}, "linux")
+    assert state_dir({"XDG_STATE_HOME": "/x"}, "linux") == "/x/session-gate"

@@ -1,0 +1,59 @@
+"""The README tells the truth: its table is the registry's, its examples work, its settings are what a client takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from kit import Machine
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_table_of_checks_is_the_registrys(machine: Machine, project: Path) -> None:
+    table = machine.text("list", "--format", "markdown", cwd=project)
+    match = re.search(r"<!-- checks: .*? -->\n(.*?)<!-- /checks -->", README, re.DOTALL)
+    assert match is not None
+    assert match[1] == table
+
+
+def test_the_example_of_a_check_passes_its_own_test_and_is_loaded(machine: Machine, project: Path) -> None:
+    checks = machine.directory / "config" / "checks"
+    checks.mkdir(mode=0o700, parents=True)
+    check, test = blocks("python")
+    (checks / "keep_awake.py").write_text(check)
+    (checks / "test_keep_awake.py").write_text(test)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(checks)]
+    done = subprocess.run(command, cwd=checks, env=machine.environ, capture_output=True, check=False, timeout=120)
+    assert b"2 passed" in done.stdout, done.stdout
+    assert "AWAKE" in machine.text("run", "keep_awake", cwd=project)
+    assert "caffeinate" in machine.text("explain", "keep_awake", cwd=project)
+
+
+def test_the_example_of_a_configuration_is_in_force(machine: Machine, project: Path) -> None:
+    (example,) = blocks("toml")
+    (project / ".gate.toml").write_text(example)
+    text = machine.text("config", cwd=project)
+    assert 'disable = ["capture_streams"]' in text
+    assert 'checks.temp_size.ignore = ["*.keep"]' in text
+
+
+def test_the_settings_are_json_with_both_hooks() -> None:
+    hooks = json.loads(blocks("json")[0])["hooks"]
+    commands = {event: hooks[event][0]["hooks"][0]["command"] for event in hooks}
+    assert set(commands) == {"SessionStart", "SessionEnd"}
+    assert commands["SessionStart"].endswith("gate hook start --client claude")
+    assert commands["SessionEnd"].endswith("gate hook end --client claude")
+
+
+def test_every_command_of_the_readme_exists(machine: Machine, project: Path) -> None:
+    for command in set(re.findall(r"^\| `gate (\w+)", README, re.MULTILINE)):
+        machine.text(command, "--help", cwd=project)

@@ -1,0 +1,100 @@
+"""A green start costs what it imports, so what the silent path imports is a fixed list."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+import gate
+
+ROOT = Path(gate.__file__).parent.parent
+MODULES = ("clock", "jsontext", "directories", "files", "project", "liveness", "stamp", "marker", "ledger", "verdict",
+           "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "silent")  # fmt: skip
+FORBIDDEN = ("re", "json", "dataclasses", "typing", "datetime", "hashlib", "subprocess", "pathlib", "tomllib",
+             "collections", "inspect", "enum", "functools", "operator", "contextlib", "tempfile", "shutil", "threading",
+             "random", "locale", "logging", "socket", "urllib", "importlib.metadata", "psutil", "pluggy", "orjson", "git",
+             "click")  # fmt: skip
+
+IMPORT = """
+import sys
+at_start = set(sys.modules)
+sys.path.append(sys.argv[1])
+for name in sys.argv[2:]:
+    __import__("gate." + name)
+print(*sorted(set(sys.modules) - at_start))
+"""
+
+USE = """
+import os, sys
+at_start = set(sys.modules)
+sys.path.append(sys.argv[1])
+from gate import directories, files, jsontext
+from gate.clock import Clock, rfc3339
+from gate.ledger import Record
+from gate.liveness import find_owner, read_stat
+from gate.site import Site
+
+environ = {"HOME": sys.argv[2], "SESSION_GATE_STATE_DIR": directories.state_dir({"HOME": sys.argv[2]})}
+site = Site.at(sys.argv[2], environ)
+site.state.ensure()
+now = site.clock.now()
+marker = {
+    "schema": 1, "state": "ok", "when": rfc3339(now), "project": site.project.root, "session": None, "duration_ms": 1.5,
+    "results": [], "findings": [], "began": {"boot": site.clock.boot, "since_boot": site.clock.since_boot()},
+    "stale_after": 604800, "stamp": site.stamp(), "memory": {}, "shown": {},
+}
+with site.state.lock():
+    assert site.state.marker_file.write(marker, jsontext.dumps(marker).encode())
+me = find_owner(os.getpid(), lambda process: True, None)
+site.state.ledger.write(Record("session-1", "claude", me, site.place, now, now, site.project.here))
+files.sweep_temporaries(site.state.directory)
+verdict = site.judge(site.look(), None)
+assert verdict.kind == "green", verdict
+site.state.ledger.remove("session-1")
+print(*sorted(set(sys.modules) - at_start))
+"""
+
+
+def loaded(code: str, *arguments: str | Path) -> set[str]:
+    """The modules that are there after a program ran, as a hook runs: without site-packages, nothing of the
+    environment's, the repository at the end of the path.
+    """
+    command = [sys.executable, "-I", "-S", "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_of_the_silent_path_imports_nothing_that_costs(module: str) -> None:
+    assert not loaded(IMPORT, ROOT, module).intersection(FORBIDDEN)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="without /proc an owner costs psutil")
+def test_a_green_start_uses_nothing_that_costs(tmp_path: Path) -> None:
+    found = loaded(USE, ROOT, tmp_path.resolve())
+    assert not found.intersection(FORBIDDEN)
+    ours = {name for name in found if name.partition(".")[0] == "gate"}
+    assert ours <= {"gate"} | {f"gate.{name}" for name in MODULES}
+
+
+def test_without_proc_psutil_is_found_though_a_hooks_python_knows_no_packages() -> None:
+    code = "import os, sys\nsys.path.append(sys.argv[1])\nfrom gate.liveness import _psutil_stat as look\nprint(look(os.getppid()).name)"
+    assert loaded(code, ROOT) == {psutil.Process().name()}
+
+
+def test_the_list_is_of_what_is_not_there_anyway() -> None:
+    """Else a module that the interpreter itself imports would be forbidden, or a misspelt one."""
+    bare = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", "import sys; print(*sys.modules)"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert not set(bare.stdout.split()).intersection(FORBIDDEN)
+    standard = {name.partition(".")[0] for name in FORBIDDEN} - {"psutil", "pluggy", "orjson", "git", "click"}
+    assert standard <= sys.stdlib_module_names
