@@ -83,7 +83,9 @@ def survey(
     is a first look at the project, `cleared` are records that `mine` takes over, `only` names the checks to run.
     Raises GateError for a name that is no check's.
     """
-    began = {"boot": site.clock.boot, "since_boot": site.clock.since_boot()}
+    # A suite began when the ledger was read, not when its checks did: a session that ended between the two is not in
+    # `ended`, and a finisher that read the ledger later must win.
+    began = {"boot": site.clock.boot, "since_boot": look.since_boot}
     when, started = site.clock.now(), time.monotonic()
     registry = load(site)
     options = {registered.check.name: registered.check.options for registered in registry.checks}

@@ -40,7 +40,7 @@ _FIELDS = {"1 ": 9, "2 ": 10, "u ": 11}
 """How many fields a record of each kind has, the path included (git-status(1), Porcelain Format Version 2)."""
 
 _ORDINARY = {"M": MODIFIED, "A": ADDED, "D": DELETED, "T": RETYPED, "R": RENAMED, "C": COPIED}
-_RELOCATES = re.compile(rb"(?:^|\])[ \t]*worktree[ \t]*=|\[include", re.IGNORECASE | re.MULTILINE)
+_RELOCATES = re.compile(rb"(?:^|\])[ \t]*worktree[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _GITLINK = b"\0\0\xe0\0"  # mode 160000, as an entry of the index has it (gitformat-index(5))
 
 Item = TypeVar("Item")

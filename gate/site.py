@@ -52,6 +52,7 @@ class Site:
 
     def look(self) -> Look:
         """Read marker and ledger."""
+        since_boot = self.clock.since_boot()
         damaged: list[str] = []
         marker = None
         try:
@@ -59,7 +60,7 @@ class Site:
         except DamagedError:
             damaged.append(self.state.marker_file.path)
         records, unreadable = self.state.ledger.read_all(self.place)
-        return Look(marker, records, damaged + unreadable)
+        return Look(marker, records, damaged + unreadable, since_boot)
 
     def judge(self, look: Look, me: str | None) -> Verdict:
         """The verdict for session `me` on what was read."""
@@ -67,11 +68,14 @@ class Site:
 
 
 class Look:
-    """Marker and ledger as they were read at one moment; `damaged` are the paths that could not be believed."""
+    """Marker and ledger as they were read at one moment, `since_boot`; `damaged` are paths that could not be believed."""
 
-    __slots__ = ("damaged", "marker", "records")
+    __slots__ = ("damaged", "marker", "records", "since_boot")
 
-    def __init__(self, marker: Marker | None, records: Sequence[Record], damaged: Sequence[str]) -> None:
+    def __init__(
+        self, marker: Marker | None, records: Sequence[Record], damaged: Sequence[str], since_boot: float
+    ) -> None:
+        self.since_boot = since_boot
         self.marker = marker
         self.records = list(records)
         self.damaged = list(damaged)

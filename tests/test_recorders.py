@@ -232,4 +232,4 @@ def test_no_program_but_a_recorder_records(words: list[str]) -> None:
 def test_a_huge_command_line_costs_no_more_than_reading_it(name: str, words: list[str]) -> None:
     started = time.monotonic()
     recorder_of(name, [name, *words])
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 5

@@ -245,7 +245,7 @@ def test_short_time_over_a_limit_is_debt(world: World, capture: Path, slow: None
     fill(capture, 1000)
     begun = time.monotonic()
     finding = only(run_check(CHECK, world, limit=0.2))
-    assert time.monotonic() - begun < 0.25
+    assert time.monotonic() - begun < 0.8  # all of them would take a second and more
     assert (finding.kind, " at least " in summary(finding)) == (DEBT, True)
 
 
@@ -254,9 +254,9 @@ def test_a_slow_directory_leaves_time_for_the_others(world: World, slow: None) -
         (world.temp / name).mkdir()
     fill(world.temp / "a", 1000)
     fill(world.temp / "c", 21)
-    found = run_check(CHECK, world, paths=("$TMPDIR/?",), limit=0.5, max_files=20)
+    found = run_check(CHECK, world, paths=("$TMPDIR/?",), limit=1, max_files=20)
     assert [(finding.kind, finding.subjects[0].name) for finding in found] == [(DEBT, "a"), (DEBT, "c")]
-    found = run_check(CHECK, world, paths=("$TMPDIR/?",), limit=0.5, max_files=500)
+    found = run_check(CHECK, world, paths=("$TMPDIR/?",), limit=1, max_files=500)
     assert [(finding.kind, finding.subjects[0].name) for finding in found] == [(UNKNOWN, "a")]
 
 
