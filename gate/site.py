@@ -68,7 +68,7 @@ class Site:
 
 
 class Look:
-    """Marker and ledger as they were read at one moment, `since_boot`; `damaged` are paths that could not be believed."""
+    """Marker and ledger as they were read at one moment, `since_boot`; `damaged` are paths of what is not believed."""
 
     __slots__ = ("damaged", "marker", "records", "since_boot")
 
