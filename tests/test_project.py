@@ -150,20 +150,23 @@ def test_the_innermost_repository_counts(repository: Path) -> None:
 def test_a_directory_that_is_only_called_git_is_none(repository: Path) -> None:
     inner = repository / "inner"
     (inner / ".git").mkdir(parents=True)
-    assert toplevel(inner) == str(repository)
-    assert find_project(str(inner)).root == str(repository)
+    for name in ("HEAD", "config"):
+        assert toplevel(inner) == str(repository)
+        assert find_project(str(inner)).root == str(repository)
+        (inner / ".git" / name).write_text("ref: refs/heads/main\n")
 
 
-@pytest.mark.parametrize("text", ["", "rubbish\n", "gitdir:", "\xff\n"])
+@pytest.mark.parametrize("text", ["", "rubbish\n", "git/dir: x\n", "\xff\n"])
 def test_a_git_file_that_names_nothing_is_said_to_be_broken(here: Path, text: str) -> None:
     (here / ".git").write_text(text, encoding="latin-1")
     found = find_project(str(here))
     assert (found.root, found.common_dir) == (str(here), None)
-    assert found.broken.startswith(".git ")
+    assert found.broken == ".git is a file that names no git directory"
 
 
-def test_a_git_file_that_leads_nowhere_is_said_to_be_broken(here: Path) -> None:
-    (here / ".git").write_text("gitdir: /nowhere/at/all\n")
+@pytest.mark.parametrize("text", ["gitdir: /nowhere/at/all\n", "gitdir: nowhere", "gitdir:", "gitdir: \n"])
+def test_a_git_file_that_leads_nowhere_is_said_to_be_broken(here: Path, text: str) -> None:
+    (here / ".git").write_text(text)
     found = find_project(str(here))
     assert (found.root, found.common_dir) == (str(here), None)
     assert found.broken == ".git leads to a directory that is not there"
@@ -242,6 +245,7 @@ def test_names_that_other_tools_keys_confuse_are_kept_apart() -> None:
     keys = [project_key(path) for path in paths]
     assert len(set(keys)) == len(paths)
     assert keys[6].startswith("p-")
+    assert project_key("/w/My_project-1.x y").startswith("My_project-1.x-y-")
     assert keys[-1].startswith("root-")
 
 

@@ -27,7 +27,7 @@ def test_the_table_of_checks_is_the_registrys(machine: Machine, project: Path) -
 
 def test_the_example_of_a_check_passes_its_own_test_and_is_loaded(machine: Machine, project: Path) -> None:
     checks = machine.directory / "config" / "checks"
-    checks.mkdir(mode=0o700, parents=True)
+    checks.mkdir(mode=0o700)
     check, test = blocks("python")
     (checks / "keep_awake.py").write_text(check)
     (checks / "test_keep_awake.py").write_text(test)

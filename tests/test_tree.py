@@ -53,8 +53,9 @@ def others_directory() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp())
     path.chmod(0o755)
     yield path
-    for directory, _, _ in os.walk(path):
-        os.chmod(directory, 0o755)
+    for directory, names, _ in os.walk(path):
+        for name in names:
+            os.chmod(os.path.join(directory, name), 0o755)
     shutil.rmtree(path)
 
 

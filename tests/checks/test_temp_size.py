@@ -277,8 +277,9 @@ def others_world() -> Iterator[World]:
     directory = Path(tempfile.mkdtemp())
     directory.chmod(0o755)
     yield World(directory)
-    for path, _, _ in os.walk(directory):
-        os.chmod(path, 0o755)
+    for path, names, _ in os.walk(directory):
+        for name in names:
+            os.chmod(os.path.join(path, name), 0o755)
     shutil.rmtree(directory)
 
 

@@ -245,7 +245,7 @@ def test_no_colour_off_a_terminal_and_nothing_on_stderr(machine: Machine, projec
 
 def test_an_interrupt_exits_130(machine: Machine, project: Path) -> None:
     checks = machine.directory / "config" / "checks"
-    checks.mkdir(mode=0o700, parents=True)
+    checks.mkdir(mode=0o700)
     fifo = machine.directory / "fifo"
     os.mkfifo(fifo)
     (checks / "slow.py").write_text(
@@ -265,7 +265,7 @@ def test_an_interrupt_exits_130(machine: Machine, project: Path) -> None:
 
 def test_a_check_that_prints_does_not_reach_standard_output(machine: Machine, project: Path) -> None:
     checks = machine.directory / "config" / "checks"
-    checks.mkdir(mode=0o700, parents=True)
+    checks.mkdir(mode=0o700)
     (checks / "loud.py").write_text(
         "import os\nfrom gate.api import Check, hookimpl\nprint('LOUD')\n"
         "def find(context):\n    print('LOUD', flush=True)\n    os.system('echo LOUD')\n    return []\n"
