@@ -136,7 +136,7 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
 
 def _may_answer(record: Record) -> bool:
     """Whether what a session does will be asked for later: it lives, or it ended after the suite began."""
-    return record.state == ENDING or record.alive is not None
+    return record.state == ENDING or record.alive is not None or record.pulse
 
 
 def load(site: Site) -> Registry:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from gate.liveness import Stat
 
 SCHEMA = 1
+PULSE = 600.0
+"""Seconds after its transcript's last change in which a session whose owner cannot be told is taken to be at work. That
+defers its findings and proves nothing: a start beside it is not green."""
+
 OPEN = "open"
 ENDING = "ending"
 
@@ -30,13 +34,13 @@ class Record:
     """A session's file while it is open.
 
     `since` is when it began by the wall clock (shown to people), `written` the same by the file system's clock
-    (compared with files). `alive` and `finishing` are not stored: they are what was seen of its owner and its finisher
-    when the ledger was read.
+    (compared with files). Not stored but seen when the ledger was read: `alive`, of its owner; `pulse`, that its
+    transcript changed a short while ago; `finishing`, that its finisher is at work.
     """
 
     __slots__ = (
-        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "root", "since", "source", "state",
-        "transcript", "worktree", "written",
+        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "pulse", "root", "since", "source",
+        "state", "transcript", "worktree", "written",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +73,7 @@ class Record:
         self.state = state
         self.ended = ended
         self.alive: bool | None = None
+        self.pulse = False
         self.finishing = False
 
     def to_json(self) -> dict[str, Any]:
@@ -195,6 +200,7 @@ class Ledger:
             if record is not None and record.id == name[:-5]:
                 record.alive = is_alive(record.owner, record.place, here, *([stat] if stat else []))
                 record.finishing = record.state == ENDING and files.is_held(self.lock_path(record.id))
+                record.pulse = record.alive is None and _changed_lately(record.transcript)
                 records.append(record)
             elif record is not None:
                 damaged.append(os.path.join(self.directory, name))
@@ -222,3 +228,12 @@ class Ledger:
         if not files.is_held(self.lock_path(session)):
             files.remove(self.lock_path(session))
         files.remove(self.record_path(session))
+
+
+def _changed_lately(transcript: str) -> bool:
+    import time
+
+    try:
+        return bool(transcript) and time.time() - os.stat(transcript).st_mtime < PULSE
+    except (OSError, ValueError):
+        return False

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _hook(boundary: str, client: Any, environ: Mapping[str, str]) -> str:
     event = client.read_event(payload.read(), environ)
-    if event.name not in (START_EVENTS if boundary == "start" else END_EVENTS):
+    if event.subagent or event.name not in (START_EVENTS if boundary == "start" else END_EVENTS):
         return ""
     site = Site.at(_directory(event), environ)
     if boundary == "end":
@@ -74,7 +74,7 @@ def _hook(boundary: str, client: Any, environ: Mapping[str, str]) -> str:
 def start(site: Site, client: Any, event: Event) -> str:
     """A session starts: write its record; what its client is to be shown, empty when all is green."""
     look = site.look()
-    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ))
+    owner = _owner(site, client, event)
     session = _session_id(event, owner, client.NAME)
     mine = _mine(look, session, owner)
     known = mine is not None
@@ -120,7 +120,7 @@ def end(site: Site, client: Any, event: Event) -> None:
     """A session ends: turn its record to `ending`, start one finisher, and be gone."""
     if site.environ.get("SESSION_GATE_DISABLE") or event.reason == "clear":
         return  # after /clear the client lives on, and its next start takes the record over
-    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ))
+    owner = _owner(site, client, event)
     session = _session_id(event, owner, client.NAME)
     if not session:
         return
@@ -173,6 +173,13 @@ def _directory(event: Event) -> str:
         return os.getcwd()
     except OSError:  # the working directory was deleted
         return os.environ.get("PWD") or os.path.sep
+
+
+def _owner(site: Site, client: Any, event: Event) -> Owner | None:
+    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ))
+    if owner is None and event.session:
+        owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session))
+    return owner
 
 
 def _session_id(event: Event, owner: Owner | None, client: str) -> str:

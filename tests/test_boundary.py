@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -364,3 +365,64 @@ def test_a_worktrees_session_belongs_to_the_repository(
     assert "REPO" in text
     assert "1 other worktree" in text
     assert "left.py" in machine.text("start", cwd=tree)
+
+
+@pytest.mark.parametrize("boundary", ["start", "end"])
+def test_a_subagents_events_are_not_a_sessions(
+    machine: Machine, project: Path, open_client: OpenClient, boundary: str
+) -> None:
+    assert open_client(project).hook(boundary, agent_id="agent-1", source="compact") == ""
+    assert list(machine.state.iterdir()) == []
+
+
+def test_an_owner_is_found_in_the_clients_own_session_file(machine: Machine, project: Path) -> None:
+    owner = subprocess.Popen(["sleep", "600"])
+    try:
+        sessions = machine.directory / "home" / ".claude" / "sessions"
+        sessions.mkdir(parents=True)
+        (sessions / "1.json").write_text("{")
+        (sessions / f"{owner.pid}.json").write_text(json.dumps({"pid": owner.pid, "sessionId": "s"}))
+        payload = json.dumps({"session_id": "s", "cwd": str(project)}).encode()
+        machine.gate("hook", "start", "--client", "claude", cwd=project, payload=payload)
+        machine.settle()
+        assert json.loads(machine.records()[0].read_bytes())["owner"]["pid"] == owner.pid
+        assert machine.json("status", cwd=project)["sessions"][0]["alive"] is True
+    finally:
+        owner.kill()
+        owner.wait()
+    assert machine.json("status", cwd=project)["sessions"][0]["alive"] is False
+
+
+def test_a_session_without_an_owner_defers_while_its_transcript_changes_and_is_never_green(
+    machine: Machine, project: Path
+) -> None:
+    green(machine, project)
+    transcript = machine.directory / "transcript.jsonl"
+    transcript.write_text("{}\n")
+    payload = {"session_id": "s", "cwd": str(project), "transcript_path": str(transcript)}
+    machine.gate("hook", "start", "--client", "claude", cwd=project, payload=json.dumps(payload).encode())
+    machine.settle()
+    (project / "left.py").write_text("")
+    assert machine.verdict(project) == "stale"
+    assert machine.text("start", cwd=project) == ""
+    assert machine.marker()["findings"][0]["kind"] == "deferred"
+    os.utime(transcript, (1, 1))
+    assert "left.py" in machine.text("start", cwd=project)
+
+
+def test_two_terminals_on_one_session_id_are_two_sessions(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    one, two = open_client(project, "same"), open_client(project, "same")
+    assert one.start() == ""
+    machine.settle()
+    two.start("resume")
+    machine.settle()
+    assert len(machine.records()) == 2
+    one.shell("echo work > left.py")
+    one.kill()
+    assert machine.verdict(project) == "abandoned"
+    two.end()
+    assert machine.records() == []
+    assert machine.marker()["state"] == "debt"

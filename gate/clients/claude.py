@@ -5,8 +5,11 @@ Seen with versions 2.1.197 and 2.1.332. Standard library only: this is on the si
 
 from __future__ import annotations
 
-from gate import jsontext
+import os
+
+from gate import files, jsontext
 from gate.clients import Event
+from gate.errors import DamagedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "claude"
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+MOST_SESSIONS = 500
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
@@ -28,6 +32,7 @@ def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
         source=_text(payload, "source"),
         reason=_text(payload, "reason"),
         transcript=_text(payload, "transcript_path"),
+        subagent=bool(payload.get("agent_id")),
     )
 
 
@@ -40,6 +45,26 @@ def named_owner(environ: Mapping[str, str]) -> int | None:
     """The process that the client says it is (CLAUDE_PID, since 2.1.332)."""
     text = environ.get("CLAUDE_PID", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
+    """The process that the client wrote down for a session, in `sessions/<pid>.json` of its own directory."""
+    home = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME", ""), ".claude")
+    directory = os.path.join(home, "sessions")
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return None
+    for name in names[:MOST_SESSIONS]:
+        if not (name.endswith(".json") and name[:-5].isascii() and name[:-5].isdigit()):
+            continue
+        try:
+            value = jsontext.loads((files.read(os.path.join(directory, name)) or b"").decode("utf-8"))
+        except (DamagedError, ValueError):
+            continue
+        if isinstance(value, dict) and value.get("sessionId") == session:
+            return int(name[:-5])
+    return None
 
 
 def render_start(text: str, line: str) -> str:
