@@ -59,7 +59,7 @@ def find(context: Context[OldWorktrees]) -> Iterator[Finding]:
         context.worktrees,
         context.git,
         context.processes,
-        Signs(options.roots, options.names, options.lock_reasons, temps),
+        Signs([context.expand(root) for root in options.roots], options.names, options.lock_reasons, temps),
         since=context.now - options.max_idle,
         seconds=0.85 * context.time_left(),
         caches=options.caches,
@@ -80,7 +80,7 @@ def finding(context: Context[OldWorktrees], leftover: Leftover) -> Finding:
     return Finding(
         key=path,
         summary=say(text, name, duration(context.now - life.newest), duration(context.options.max_idle), said),
-        subjects=[Subject(path, name, life.newest, worktree=path)],
+        subjects=[Subject(path, name, life.newest)],  # of the project: nobody is in it, and all are to hear of it
         details=[say("taken for an agent's: {}", leftover.maker)] if leftover.maker else [],
         remedy=say("{} shows it; {}", say(look), CURE_OF_EMPTY if leftover.is_removable else CURE),
         kind=NOTE if not leftover.is_left else UNKNOWN if life.idle is None else DEBT,

@@ -67,14 +67,14 @@ def count_lost(git: Git, directory: str, head: str, branch: str | None, history:
 def _is_contained(ask: Callable[..., str], main: str, head: str) -> bool:
     """Whether what `head` changes is in `main`: commit by commit (rebased, cherry-picked), or as one (squashed)."""
     try:
-        if ask("rev-list", "--count", "--right-only", "--cherry-pick", f"{main}...{head}", "--").strip() == "0":
-            return True
         base = ask("merge-base", main, head).strip()
         changed = ("diff-tree", "-r", "--no-renames", "--name-only", "-z")
         paths = ask(*changed, base, head, "--").split("\0")[:-1]
-        if len(paths) > MOST_PATHS:
+        if not paths:  # nothing but words, and those are not kept
             return False
-        return not paths or not ask("--literal-pathspecs", *changed, main, head, "--", *paths)
+        if ask("rev-list", "--count", "--right-only", "--cherry-pick", f"{main}...{head}", "--").strip() == "0":
+            return True
+        return len(paths) <= MOST_PATHS and not ask("--literal-pathspecs", *changed, main, head, "--", *paths)
     except UnknownError:  # there is no such branch, nothing in common, or no time: the commits stay counted
         return False
 
@@ -83,8 +83,11 @@ def head_of(git_dir: str, branch: str | None) -> str:
     """What a worktree's HEAD is, read without the worktree: its branch's full name, else a commit, else empty."""
     if branch:
         return f"refs/heads/{branch}"
+    path = os.path.join(git_dir, "HEAD")
     try:
-        with open(os.path.join(git_dir, "HEAD"), "rb") as file:
+        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
+            return ""
+        with open(path, "rb") as file:
             head = os.fsdecode(file.read(100).strip())
     except OSError:
         return ""

@@ -96,7 +96,7 @@ def await_owner(site: Site, record: Record) -> None:
     except (AttributeError, OSError):
         fd = -1
     try:
-        while is_alive(record.owner, record.place, site.place) and (left := deadline - time.monotonic()) > 0:
+        while is_alive(record.owner, record.place, site.place, site.stat) and (left := deadline - time.monotonic()) > 0:
             if fd >= 0:
                 select.select([fd], [], [], left)
             else:

@@ -164,7 +164,7 @@ def read_status(
     _refuse_relocated(git, project, deadline)
     options = [
         "--untracked-files=" + ("normal" if untracked else "no"),
-        *(["--ignored=traditional"] if ignored else []),
+        *(["--ignored=matching"] if ignored else []),
     ]
     status = _ask(git, here, deadline, *options)
     if hiding := _that_hide_worktrees(here, status, others):

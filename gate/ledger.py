@@ -11,7 +11,7 @@ import os
 from gate import files, jsontext
 from gate.clock import parse_rfc3339, rfc3339
 from gate.errors import DamagedError, NewerSchemaError
-from gate.liveness import Owner, Place, is_alive
+from gate.liveness import Owner, Place, is_alive, read_stat
 from gate.project import digest
 
 TYPE_CHECKING = False
@@ -180,7 +180,7 @@ class Ledger:
         data = files.read(self.record_path(session))
         return None if data is None else parse(data)
 
-    def read_all(self, here: Place, stat: Callable[[int], Stat | None] | None = None) -> tuple[list[Record], list[str]]:
+    def read_all(self, here: Place, stat: Callable[[int], Stat | None] = read_stat) -> tuple[list[Record], list[str]]:
         """All records, oldest first, with what was seen of their owners; and the paths of those that cannot be read."""
         records, damaged = [], []
         try:
@@ -198,7 +198,7 @@ class Ledger:
                 damaged.append(os.path.join(self.directory, name))
                 continue
             if record is not None and record.id == name[:-5]:
-                record.alive = is_alive(record.owner, record.place, here, *([stat] if stat else []))
+                record.alive = is_alive(record.owner, record.place, here, stat)
                 record.finishing = record.state == ENDING and files.is_held(self.lock_path(record.id))
                 record.pulse = record.alive is None and _changed_lately(record.transcript)
                 records.append(record)

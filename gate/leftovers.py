@@ -157,7 +157,9 @@ class Survey:
         if not tree.missing:
             return examine(self.git, tree, history, self.since, deadline, self.caches), False
         newest, head = last_activity(tree), head_of(tree.git_dir, tree.branch)
-        away = not is_reachable(tree.path, [self.project.root, *self.signs.temps])
+        root = self.project.root
+        temps = [temp for temp in self.signs.temps if lies_apart(tree.path, temp, root)]
+        away = not is_reachable(tree.path, [root, *temps])
         left = deadline - time.monotonic()
         try:
             commits = count_lost(self.git, self._repository(), head, tree.branch, history, left) if head else 0
@@ -252,7 +254,8 @@ def unregistered(root: str, patterns: Iterable[str], worktrees: Sequence[Worktre
             known.add(path)
             path = os.path.dirname(path)
     found = set()
-    for name in itertools.chain.from_iterable(glob.iglob(os.path.join(glob.escape(root), p)) for p in patterns):
+    below = [os.path.join(glob.escape(root), pattern) for pattern in patterns if not os.path.isabs(pattern)]
+    for name in itertools.chain.from_iterable(map(glob.iglob, below)):
         path = os.path.realpath(name)
         if os.path.islink(name) or not os.path.isdir(path) or path in known:
             continue

@@ -22,15 +22,15 @@ avfoundation's inputs are "VIDEO:AUDIO", either of them empty or `none`.
 """
 
 _DEVICE = r"\0(?:-d|--default-device|(?:-t\0?|--type[\0=])(?i:alsa|coreaudio|oss|ossdsp|pulseaudio|sndio|sunau))(?=\0)"
-_SOX = rf"""\A(?:(?!{_DEVICE})(?:
-        \0(?:-[bcCertv]|--(?:
-            (?:add-)?comment|bits|channels|combine|comment-file|compression|dft-min|effects-file|encoding|endian
-          | (?:input-)?buffer|plot|rate|replay-gain|temp|type|volume
-        ))\0[^\0]*
-      | \0-(?!(?:n|p|-null|-sox-pipe)\0)[^\0]+
-    ))*+{_DEVICE}"""
+_VALUED = r"""(?:-[bcCertv]|--(?:(?:add-)?comment|bits|(?:input-)?buffer|channels|combine|comment-file|compression
+    |dft-min|effects-file|encoding|endian|plot|rate|replay-gain|temp|type|volume))\0"""
+_SOX = rf"""\A(?:
+        (?!{_DEVICE})\0{_VALUED}[^\0]*
+      | (?!{_DEVICE})\0(?!{_VALUED}|(?:-n|-p|--null|--sox-pipe)\0)-[^\0]+
+    )*{_DEVICE}"""
 """sox(1). The last file is the output, but effects may follow it; the first is an input, and only options stand before
-it, some with a value. (A device that is mixed in after another file is not seen.)
+it, some with a value. (A device that is mixed in after another file is not seen.) Each word fits one branch alone, so
+that nothing is tried twice; possessive quantifiers would say so, but do not work before Python 3.11.5.
 """
 
 _GSTREAMER = r"""

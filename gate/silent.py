@@ -176,9 +176,9 @@ def _directory(event: Event) -> str:
 
 
 def _owner(site: Site, client: Any, event: Event) -> Owner | None:
-    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ))
+    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ), site.stat)
     if owner is None and event.session:
-        owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session))
+        owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session), site.stat)
     return owner
 
 

@@ -21,20 +21,29 @@ from gate.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gate.ledger import Record
+    from gate.liveness import Stat
     from gate.marker import Marker
     from gate.project import Project
     from gate.verdict import Verdict
 
 
 class Site:
-    """A project, and everything needed to judge it. `clock`, `environ` and `state_dir` can be a test's."""
+    """A project, and everything needed to judge it. `stat` looks at one process; all can be a test's."""
 
-    __slots__ = ("clock", "environ", "place", "project", "state")
+    __slots__ = ("clock", "environ", "place", "project", "stat", "state")
 
-    def __init__(self, project: Project, environ: Mapping[str, str], clock: Clock, state_dir: str) -> None:
+    def __init__(
+        self,
+        project: Project,
+        environ: Mapping[str, str],
+        clock: Clock,
+        state_dir: str,
+        stat: Callable[[int], Stat | None] = read_stat,
+    ) -> None:
+        self.stat = stat
         self.project = project
         self.environ = environ
         self.clock = clock
@@ -59,7 +68,7 @@ class Site:
             marker = self.state.marker_file.read()
         except DamagedError:
             damaged.append(self.state.marker_file.path)
-        records, unreadable = self.state.ledger.read_all(self.place)
+        records, unreadable = self.state.ledger.read_all(self.place, self.stat)
         return Look(marker, records, damaged + unreadable, since_boot)
 
     def judge(self, look: Look, me: str | None) -> Verdict:

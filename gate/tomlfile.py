@@ -25,14 +25,18 @@ def read_head(path: str) -> bytes:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise UnusableError(f"cannot be read: {error.strerror}") from None
-    with open(fd, "rb") as file:
+    try:
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode):
             raise UnusableError("is a directory" if stat.S_ISDIR(mode) else "is not a regular file")
-        try:
-            return file.read(LIMIT + 1)
-        except OSError as error:
-            raise UnusableError(f"cannot be read: {error.strerror}") from None
+        data = b""
+        while len(data) <= LIMIT and (more := os.read(fd, LIMIT + 1 - len(data))):
+            data += more
+        return data
+    except OSError as error:
+        raise UnusableError(f"cannot be read: {error.strerror}") from None
+    finally:
+        os.close(fd)
 
 
 def read_table(path: str) -> dict[str, Any]:

@@ -60,36 +60,37 @@ def measure(root: str, max_bytes: int, max_files: int, until: float, extra: floa
 
     No symbolic link is followed: one in the place of `root` holds nothing. A file in its place holds itself.
     """
-    tree = Tree(root, re.compile("|".join(map(fnmatch.translate, ignore)) if ignore else "(?!)").match)
-    newest, total, files, least = 0.0, 0, 0, 0
+    tree = Tree(root, re.compile("|".join(map(fnmatch.translate, ignore))).match if ignore else None)
+    newest, total, files, least, looked = 0.0, 0, 0, 0, 0
     with suppress(OSError):  # what is wrong with it, the walk will say
         newest = os.lstat(root).st_mtime
     biggest: list[tuple[int, str]] = []
     linked: set[tuple[int, int]] = set()
     passed, complete = False, True
     with closing(tree.entries()) as entries:
-        for looked, (directory, name, status) in enumerate(entries, 1):
-            if not looked % 16:
+        for directory, name, status in entries:
+            looked += 1
+            if not looked & 15:
                 now = time.monotonic()
                 if not passed and (total > max_bytes or files > max_files):
                     passed, until = True, min(until, now + extra)
                 if now >= until:
                     complete = False
                     break
-            newest = max(newest, status.st_mtime)
-            is_file = stat.S_ISREG(status.st_mode)
-            if is_file and status.st_nlink > 1:
+            if status.st_mtime > newest:  # noqa: PLR1730 - max() would be one more call for each of a million files
+                newest = status.st_mtime
+            blocks = status.st_blocks
+            if not stat.S_ISREG(status.st_mode):
+                total += blocks * 512
+                continue
+            if status.st_nlink > 1:
                 if (status.st_dev, status.st_ino) in linked:
                     continue
                 linked.add((status.st_dev, status.st_ino))
-            blocks = status.st_blocks
             total += blocks * 512
-            files += is_file
-            if is_file and blocks > least:
-                heapq.heappush(biggest, (blocks, os.path.join(directory, name)))
-                if len(biggest) > MOST_NAMED:
-                    heapq.heappop(biggest)
-                    least = biggest[0][0]
+            files += 1
+            if blocks > least:
+                least = _keep_biggest(biggest, blocks, os.path.join(directory, name))
     return Held(
         bytes=total,
         files=files,
@@ -100,6 +101,15 @@ def measure(root: str, max_bytes: int, max_files: int, until: float, extra: floa
         unread_count=tree.unread_count,
         mounts=tree.mounts,
     )
+
+
+def _keep_biggest(biggest: list[tuple[int, str]], blocks: int, path: str) -> int:
+    """Add a file to the few biggest; returns how many blocks the next must have more than."""
+    heapq.heappush(biggest, (blocks, path))
+    if len(biggest) <= MOST_NAMED:
+        return 0
+    heapq.heappop(biggest)
+    return biggest[0][0]
 
 
 @dataclass(frozen=True)
@@ -151,7 +161,7 @@ def _is_part(path: str, others: Mapping[str, os.stat_result]) -> bool:
     while (up := os.path.dirname(above)) != above:
         above = up
         other = others.get(above)
-        if other is not None and stat.S_ISDIR(other.st_mode) and other.st_dev == others[path].st_dev:
+        if other is not None and other.st_dev == others[path].st_dev:
             return True
     return False
 
@@ -182,7 +192,7 @@ class Tree:
     and `mounts` counts the other file systems, which are not entered.
     """
 
-    def __init__(self, root: str, skip: Callable[[str], object] = lambda _: False) -> None:
+    def __init__(self, root: str, skip: Callable[[str], object] | None = None) -> None:
         self.root = root
         self.unread: list[tuple[str, str]] = []
         self.unread_count = 0
@@ -221,7 +231,7 @@ class Tree:
         try:
             for entry in entries:
                 name = entry.name
-                if skip(name):
+                if skip and skip(name):
                     continue
                 try:
                     status = entry.stat(follow_symlinks=False)

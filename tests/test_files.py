@@ -193,6 +193,34 @@ def test_a_missing_file_is_nothing_and_other_things_are_damaged(here: Path) -> N
             files.read(str(here / name))
 
 
+def test_the_largest_file_that_is_read(here: Path) -> None:
+    with (here / "large").open("wb") as large:
+        large.truncate(files.READ_LIMIT)
+    assert files.read(str(here / "large")) == bytes(files.READ_LIMIT)
+
+
+def test_no_descriptor_is_left_open(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(here / "file")
+    before = os.listdir("/dev/fd")
+    files.write(path, b"text")
+    files.read(path)
+    for wrong in (lambda: files.read(str(here)), lambda: files.write(str(here), b"")):
+        with pytest.raises((DamagedError, StateError)):
+            wrong()
+    with files.Lock(path):
+        assert not files.Lock(path).acquire()
+        assert files.is_held(path)
+    assert not files.is_held(path)
+    monkeypatch.setattr(fcntl, "flock", out_of_locks)
+    with pytest.raises(StateError):
+        files.Lock(path).acquire()
+    assert os.listdir("/dev/fd") == before
+
+
+def out_of_locks(fd: int, operation: int) -> None:
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
 def test_a_state_directory_may_be_a_link_to_a_good_one(here: Path) -> None:
     (here / "good").mkdir(mode=0o755)
     (here / "link").symlink_to("good")
@@ -262,6 +290,7 @@ def test_a_lock_keeps_another_process_out_until_it_is_given_back(here: Path) -> 
         assert not files.Lock(path).acquire(), "in one process too"
     assert lock.fd == -1
     assert not files.is_held(path)
+    assert os.path.exists(path), "it is not in the way of the next"
 
 
 def test_waiting_for_a_lock_ends_when_its_holder_dies(here: Path) -> None:
@@ -350,10 +379,7 @@ def test_a_lock_whose_file_was_just_removed_is_taken_again(
 
 
 def test_what_cannot_be_locked_is_not_called_held(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def flock(fd: int, operation: int) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", out_of_locks)
     with pytest.raises(StateError, match=r"lock: cannot be locked: No locks available$"):
         files.Lock(str(here / "lock")).acquire()
     with pytest.raises(StateError, match=r"lock: cannot be made: No such file or directory$"):

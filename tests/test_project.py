@@ -147,13 +147,17 @@ def test_the_innermost_repository_counts(repository: Path) -> None:
     assert find_project(str(inner)).root == str(inner)
 
 
-def test_a_directory_that_is_only_called_git_is_none(repository: Path) -> None:
-    inner = repository / "inner"
-    (inner / ".git").mkdir(parents=True)
-    for name in ("HEAD", "config"):
-        assert toplevel(inner) == str(repository)
-        assert find_project(str(inner)).root == str(repository)
-        (inner / ".git" / name).write_text("ref: refs/heads/main\n")
+@pytest.mark.parametrize("name", ["x", "HEAD", "config", "objects/", "refs/"])
+def test_a_directory_that_is_only_called_git_is_none(repository: Path, name: str) -> None:
+    for directory in (repository / "inner" / ".git", repository / "bare"):
+        directory.mkdir(parents=True)
+        if name.endswith("/"):
+            (directory / name).mkdir()
+        else:
+            (directory / name).write_text("ref: refs/heads/main\n")
+        inside = directory.parent if directory.name == ".git" else directory
+        assert toplevel(inside) == str(repository)
+        assert find_project(str(inside)).root == str(repository)
 
 
 @pytest.mark.parametrize("text", ["", "rubbish\n", "git/dir: x\n", "\xff\n"])

@@ -100,6 +100,7 @@ ffmpeg -i music.mp3 -f alsa default
 ffmpeg -i music.mp3 -f pulse -device sink title
 ffmpeg -re -i music.mp3 -c copy -f oss /dev/dsp
 ffmpeg -f alsa default
+ffmpeg -i a.mp3 -f pulse speakers -i b.mp3 out.mp3
 ffmpeg -f alsa
 ffmpeg -f wav -i alsa.wav out.mp3
 ffmpeg -i alsa -i pulse out.mp3

@@ -223,6 +223,12 @@ def test_below_the_limits_counting_stops_when_the_time_is_over(root: Path) -> No
     assert found.files < 16
 
 
+def test_a_passed_limit_gives_no_more_time_than_there_is(root: Path) -> None:
+    for number in range(100):
+        (root / str(number)).touch()
+    assert not measure(str(root), 1 << 60, 1, time.monotonic() - 1, 60).complete
+
+
 def test_a_few_entries_are_counted_whatever_the_time(root: Path) -> None:
     (root / "a").touch()
     found = measure(str(root), 1 << 60, 1 << 60, time.monotonic() - 1, 60)

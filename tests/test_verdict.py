@@ -204,6 +204,8 @@ def test_a_session_is_over_when_its_owner_is_gone_or_long_out_of_sight() -> None
     assert is_gone(DEAD, NOW)
     assert not is_gone(LIVING, NOW + 900 * DAY)
     assert not is_gone(UNTOLD, NOW)
+    assert not is_gone(make_record(alive=None, age=STALE_AFTER), NOW)
+    assert is_gone(make_record(alive=None, age=STALE_AFTER + 1), NOW)
     assert is_gone(VANISHED, NOW)
     assert is_gone(UNTOLD, NOW, make_marker(stale_after=60))
     assert not is_gone(VANISHED, NOW, make_marker(stale_after=9 * DAY))

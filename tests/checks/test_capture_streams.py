@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from gate_checks import capture_streams
 
-from gate.api import DEBT, MACHINE, UNKNOWN, Finding
+from gate.api import DEBT, MACHINE, UNKNOWN, Finding, UnknownError
 from gate.processes import ProcessTable
 from gate.testing import World, run_check
 
@@ -127,6 +127,16 @@ def test_a_subject_carries_what_tells_whose_it_is(world: World) -> None:
     (subject,) = only(run_check(CHECK, world)).subjects
     assert (subject.key, subject.name, subject.changed) == (started.key, "rec", started.started)
     assert (subject.tag, subject.directory) == ("s-1", "/work")
+
+
+def test_a_directory_that_may_not_be_read_is_not_known(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.processes.add("rec", "a.wav", directory="/work")
+
+    def refuse(pid: int) -> str | None:
+        raise UnknownError("not permitted")
+
+    monkeypatch.setattr(world.processes, "directory", refuse)
+    assert [subject.directory for subject in only(run_check(CHECK, world)).subjects] == [None]
 
 
 def test_further_programs_can_be_named(world: World) -> None:
