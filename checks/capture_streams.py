@@ -98,7 +98,7 @@ def gate_check() -> Check:
         name="capture_streams",
         label="AUDIO",
         incident=incident_text("capture_streams"),
-        summary="debt when more than 2 processes are capturing audio",
+        summary="more than 2 processes are capturing audio",
         run=find,
         scope=MACHINE,
         options=CaptureStreams,

@@ -94,7 +94,7 @@ def gate_check() -> Check:
         name="old_worktrees",
         label="WORKTREE",
         incident=incident_text("old_worktrees"),
-        summary="debt when a worktree of an agent's making has been idle for over 5 days",
+        summary="a worktree of an agent's making has been idle for over 5 days",
         run=find,
         options=OldWorktrees,
         keeps=True,

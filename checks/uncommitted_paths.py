@@ -97,7 +97,7 @@ def gate_check() -> Check:
         name="uncommitted_paths",
         label="REPO",
         incident=incident_text("uncommitted_paths"),
-        summary="debt when git status lists paths in any of the project's worktrees",
+        summary="git status lists paths in any of the project's worktrees",
         run=find,
         keeps=True,
     )

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
     """Everything that can change what the suite does here: the configuration files that count, present or not, in the
-    order of their weight, and the user's own checks directory.
+    order of their weight, and the user's own checks directory with its files (one edited in place leaves it as it was).
     """
     paths = [os.path.join(project.root, ".gate.toml"), os.path.join(project.root, "pyproject.toml")]
     try:
         user = directories.config_file(environ)
     except StateError:
         return paths
-    return [*paths, user, os.path.join(os.path.dirname(user), "checks")]
+    checks = os.path.join(os.path.dirname(user), "checks")
+    try:
+        names = sorted(os.listdir(checks))
+    except OSError:
+        names = []
+    return [*paths, user, checks, *[os.path.join(checks, name) for name in names if name.endswith(".py")]]
 
 
 def stamp(project: Project, environ: Mapping[str, str]) -> list[str]:

@@ -97,8 +97,11 @@ class Life:
 
 
 def last_activity(worktree: Worktree) -> float:
-    """When git last wrote in a worktree's own directory: HEAD, index, and the log of HEAD. In epoch seconds."""
-    return max(changed(os.path.join(worktree.git_dir, name)) for name in ("HEAD", "index", "logs/HEAD"))
+    """When git last wrote in a worktree's own directory: HEAD, index, and the log of HEAD; where none of them is there,
+    when it was added. In epoch seconds.
+    """
+    written = [changed(os.path.join(worktree.git_dir, name)) for name in ("HEAD", "index", "logs/HEAD")]
+    return max(written) or worktree.created
 
 
 def changed(path: str) -> float:

@@ -192,7 +192,10 @@ def test_a_missing_object_is_not_fetched(world: World, trap: Trap) -> None:
 
 
 def test_signatures_are_not_verified_with_the_repositorys_program(world: World, trap: Trap) -> None:
-    program(world.directory / "sign", "echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'")
+    program(
+        world.directory / "sign",
+        "cat > /dev/null; echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'",
+    )
     configure(world, ("gpg.program", str(world.directory / "sign")))
     plain_git(world, "commit", "--quiet", "--allow-empty", "--message", "signed", "--gpg-sign")
     configure(world, ("gpg.program", trap.program), ("log.showSignature", "true"))
@@ -422,3 +425,11 @@ def test_a_path_of_any_bytes(world: World) -> None:
     plain_git(world, "init", "--quiet", cwd=odd)
     top = Git(world.environ).run(odd, "rev-parse", "--show-toplevel", timeout=TIMEOUT)
     assert os.fsdecode(top) == odd + "\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a directory away")
+def test_a_repository_of_somebody_elses_is_not_trusted(world: World) -> None:
+    for path in (world.root, world.root / ".git", world.root / ".git/config"):
+        os.chown(path, 12345, 12345)
+    with pytest.raises(UnknownError, match="git failed: fatal: detected dubious ownership"):
+        Git(world.environ).run(str(world.root), "status", timeout=TIMEOUT)

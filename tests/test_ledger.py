@@ -145,6 +145,14 @@ def test_one_wrong_value_and_nothing_is_believed(key: str, wrong: Any) -> None:
     assert believed(encode({**RECORDS[0], key: wrong})) is None
 
 
+@pytest.mark.parametrize("owner", [Owner(2, 1), Owner(4242, 0)])
+def test_the_smallest_owner_and_one_whose_start_is_not_known(owner: Owner) -> None:
+    found = believed(encode(record(owner=owner).to_json()))
+    assert found is not None
+    assert found.owner is not None
+    assert (found.owner.pid, found.owner.started) == (owner.pid, owner.started)
+
+
 @pytest.mark.parametrize("value", RECORDS)
 def test_a_torn_record_is_never_believed(value: dict[str, Any]) -> None:
     data = encode(value)
@@ -262,6 +270,12 @@ def test_a_record_that_was_mended_since_it_was_read_stays(ledger: Ledger) -> Non
     ledger.remove_damaged(ledger.record_path("session-1"))
     assert ledger.read("session-1") is not None
     ledger.remove_damaged(ledger.record_path("gone"))
+
+
+def test_a_record_that_goes_while_one_looks_is_gone(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.write(record())
+    monkeypatch.setattr(files, "read", lambda path: None)
+    assert ledger.read_all(HERE) == ([], [])
 
 
 def test_records_that_cannot_be_listed_are_damage_and_not_none(ledger: Ledger) -> None:

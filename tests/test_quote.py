@@ -126,8 +126,8 @@ def test_how_names_are_shown(value: str | bytes | Path, shown: str) -> None:
 
 
 def test_a_byte_is_not_the_character_of_the_same_number() -> None:
-    assert name(b"\x80") != name("\x80")
-    assert name(b"\xa0") != name("\xa0")
+    assert (name(b"\x80"), name("\x80"), name("\x7f")) == ('"\\x80"', '"\\u0080"', '"\\x7f"')
+    assert (name(b"\xff"), name("\xff"), name(b"\xa0"), name("\xa0")) == ('"\\xff"', "\xff", '"\\xa0"', '"\\u00a0"')
 
 
 @given(st.text(min_size=NAME_LIMIT + 1), st.integers(0, NAME_LIMIT))

@@ -293,5 +293,5 @@ def test_a_directory_that_is_no_worktree(tmp_path: Path) -> None:
 
 def test_an_activity_that_cannot_be_seen_is_none(tmp_path: Path) -> None:
     assert changed(str(tmp_path / "nothing")) == 0.0
-    assert last_activity(Worktree(str(tmp_path), str(tmp_path / "nothing"))) == 0.0
+    assert last_activity(Worktree(str(tmp_path), str(tmp_path / "nothing"), created=5.0)) == 5.0
     assert History() == History({}, frozenset())
