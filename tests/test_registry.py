@@ -56,7 +56,8 @@ def test_a_check_imports_only_the_public_interface_and_fits_on_a_screen(path: Pa
             continue
         for name in names:
             assert name == "gate.api" or name.partition(".")[0] in sys.stdlib_module_names
-    assert len(source.splitlines()) <= 110
+    body = [node for node in ast.parse(source).body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    assert len(source.splitlines()) - body[1].lineno < 90
 
 
 def test_the_folder_of_checks_lands_under_its_own_name_only() -> None:
