@@ -8,18 +8,18 @@ from __future__ import annotations
 from gate.check import Check, Context, Options, hookimpl, incident_text, option
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, MACHINE, NOTE, PROJECT, UNKNOWN, Chosen, Finding, Subject
-from gate.gitstatus import Entry, Status, plainly, read_statuses
-from gate.holders import Fate, Holder, fate_of, is_git_at_work, parse_reason
-from gate.leftovers import Leftover, Signs, Survey
-from gate.locks import Lock, LockSearch
-from gate.processes import Process
 from gate.quote import Phrase, say
-from gate.recorders import RECORDERS, recorder_of
-from gate.traces import trace
-from gate.tree import Held, find_roots, measure, memory_file_system
 from gate.units import Duration, Size, duration, size
-from gate.worktree_life import CACHES, operation
-from gate.worktrees import Worktree, shown
+from gate.world.gitstatus import Entry, Status, plainly, read_statuses
+from gate.world.holders import Fate, Holder, fate_of, is_git_at_work, parse_reason
+from gate.world.leftovers import Leftover, Signs, Survey
+from gate.world.locks import Lock, LockSearch
+from gate.world.processes import Process
+from gate.world.recorders import RECORDERS, recorder_of
+from gate.world.traces import trace
+from gate.world.tree import Held, find_roots, measure, memory_file_system
+from gate.world.worktree_life import CACHES, operation
+from gate.world.worktrees import Worktree, shown
 
 __all__ = [
     "CACHES",

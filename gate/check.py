@@ -11,12 +11,12 @@ from typing import Any, Generic, TypeVar
 import pluggy
 
 from gate.clock import Clock
-from gate.config import expand
+from gate.config.configuration import expand
 from gate.finding import PROJECT, Finding
-from gate.git import Git
-from gate.processes import ProcessTable
 from gate.project import Project
-from gate.worktrees import Worktree
+from gate.world.git import Git
+from gate.world.processes import ProcessTable
+from gate.world.worktrees import Worktree
 
 NAMESPACE = "session_gate"
 

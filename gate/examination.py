@@ -8,19 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gate import config
 from gate.attribution import Living
 from gate.baseline import read_baseline
 from gate.check import Check, Context
 from gate.clock import local, parse_rfc3339, rfc3339
+from gate.config import configuration as config
 from gate.directories import config_file
 from gate.errors import GateError, StateError
 from gate.finding import NOTHING, UNKNOWN, Reported
-from gate.git import Git
 from gate.ledger import ENDING, Record
 from gate.marker import Marker
 from gate.neighbours import Neighbours
-from gate.processes import ProcessTable
 from gate.project import digest
 from gate.quote import Phrase, line, say
 from gate.registry import Registry, load_registry
@@ -28,7 +26,9 @@ from gate.report import Known, Report, make_report
 from gate.site import Look, Site
 from gate.suite import Result, run_suite
 from gate.verdict import is_gone
-from gate.worktrees import Worktree, list_worktrees
+from gate.world.git import Git
+from gate.world.processes import ProcessTable
+from gate.world.worktrees import Worktree, list_worktrees
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import orjson
 
 from gate import files
 from gate.clock import rfc3339
+from gate.config.loosening import loosened
 from gate.errors import NewerSchemaError, StateError
 from gate.examination import Examination, Survey, judge, session_data
-from gate.loosening import loosened
 from gate.marker import SCHEMA, Marker
 from gate.site import Look, Site
 

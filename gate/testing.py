@@ -17,10 +17,10 @@ from gate.check import Check, Context
 from gate.clock import Clock
 from gate.errors import UnknownError
 from gate.finding import Finding
-from gate.git import Git
-from gate.processes import Process, ProcessTable
 from gate.project import find_project
-from gate.worktrees import list_worktrees
+from gate.world.git import Git
+from gate.world.processes import Process, ProcessTable
+from gate.world.worktrees import list_worktrees
 
 
 class FakeProcessTable(ProcessTable):

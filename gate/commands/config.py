@@ -6,9 +6,9 @@ import os
 
 import click
 
-from gate import config as configuration_files
 from gate import examination
 from gate.commands.common import Call, common_options
+from gate.config import configuration as configuration_files
 from gate.quote import line
 
 

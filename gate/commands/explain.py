@@ -7,8 +7,9 @@ from dataclasses import fields
 
 import click
 
-from gate import config, examination
+from gate import examination
 from gate.commands.common import Call, common_options
+from gate.config import configuration as config
 from gate.errors import GateError
 from gate.quote import line
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from gate import config, examination
+from gate import examination
 from gate.commands.common import Call, common_options
+from gate.config import configuration as config
 from gate.quote import line
 
 

@@ -14,8 +14,8 @@ import pytest
 from gate_checks import capture_streams
 
 from gate.api import DEBT, MACHINE, UNKNOWN, Finding, UnknownError
-from gate.processes import ProcessTable
 from gate.testing import World, run_check
+from gate.world.processes import ProcessTable
 
 CHECK = capture_streams.gate_check()
 MICROPHONE = ("-f", "avfoundation", "-i", ":0", "/tmp/capture-live/a.raw")

@@ -15,8 +15,8 @@ import pytest
 from gate_checks.stale_locks import gate_check
 
 from gate.api import DEBT, UNKNOWN, Check, Chosen, Finding, say
-from gate.processes import ProcessTable
 from gate.testing import World, run_check
+from gate.world.processes import ProcessTable
 
 CHECK: Check = gate_check()
 MINUTE, HOUR, DAY = 60, 3600, 86400

@@ -15,7 +15,7 @@ from gate_checks import temp_size
 
 from gate.api import DEBT, MACHINE, NOTE, UNKNOWN, Finding
 from gate.testing import World, run_check
-from gate.tree import Tree, measure
+from gate.world.tree import Tree, measure
 
 CHECK = temp_size.gate_check()
 MIB = 1 << 20
@@ -268,7 +268,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, root: str, skip: object) -> None:
             super().__init__(root, lambda _: time.sleep(0.001))
 
-    monkeypatch.setattr("gate.tree.Tree", SlowTree)
+    monkeypatch.setattr("gate.world.tree.Tree", SlowTree)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gate.tomlfile import LIMIT, UnusableError, read_head, read_table
+from gate.config.tomlfile import LIMIT, UnusableError, read_head, read_table
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 
-from gate.gitstatus import DELETED, SUBMODULE, Entry
 from gate.project import find_project
-from gate.tree import Tree
+from gate.world.gitstatus import DELETED, SUBMODULE, Entry
+from gate.world.tree import Tree
 
 WALK_LIMIT = 10_000
 """Entries of an untracked directory that are looked at for its last change."""

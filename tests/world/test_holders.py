@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gate.errors import UnknownError
-from gate.holders import (
+from gate.testing import World
+from gate.world.holders import (
     PID_LIMIT,
     Fate,
     Holder,
@@ -25,8 +26,7 @@ from gate.holders import (
     parse_reason,
     same_host,
 )
-from gate.processes import Process, ProcessTable
-from gate.testing import World
+from gate.world.processes import Process, ProcessTable
 
 LINUX = sys.platform.startswith("linux")
 HERE = os.uname().nodename
@@ -310,7 +310,7 @@ def test_a_hidden_process_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(pid: int) -> None:
         raise PermissionError(pid)
 
-    monkeypatch.setattr("gate.processes.read_stat", refuse)
+    monkeypatch.setattr("gate.world.processes.read_stat", refuse)
     assert ProcessTable().exists(4242)
 
 

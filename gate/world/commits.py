@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gate.errors import UnknownError
-from gate.git import Git
+from gate.world.git import Git
 
 MOST_PATHS = 300
 """Paths of a branch that are compared with the main branch, to see whether it was merged as one commit."""

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import UnknownError
-from gate.git import Git
-from gate.gitstatus import (
+from gate.testing import World
+from gate.world.git import Git
+from gate.world.gitstatus import (
     ADDED,
     CONFLICT,
     COPIED,
@@ -33,7 +34,6 @@ from gate.gitstatus import (
     read_status,
     read_statuses,
 )
-from gate.testing import World
 
 TIMEOUT = 20.0
 ZERO = "0" * 40

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate import directories
+from gate.config.tomlfile import UnusableError, read_head, read_table
 from gate.errors import StateError
 from gate.project import Project
 from gate.quote import line, name
-from gate.tomlfile import UnusableError, read_head, read_table
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gate.errors import UnknownError
-from gate.holders import Holder
-from gate.locks import NEVER_LOCKS, Lock, LockSearch
-from gate.processes import ProcessTable
 from gate.project import find_project
 from gate.testing import World
-from gate.worktrees import list_worktrees
+from gate.world.holders import Holder
+from gate.world.locks import NEVER_LOCKS, Lock, LockSearch
+from gate.world.processes import ProcessTable
+from gate.world.worktrees import list_worktrees
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gate import tree
-from gate.tree import DEEP, Held, Tree, find_roots, measure, memory_file_system
+from gate.world import tree
+from gate.world.tree import DEEP, Held, Tree, find_roots, measure, memory_file_system
 
 NOBODY = 65534
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gate import traces
-from gate.git import Git
-from gate.gitstatus import DELETED, MODIFIED, UNTRACKED, Entry, read_status
 from gate.testing import World
-from gate.traces import Trace, newest_below, trace
+from gate.world import traces
+from gate.world.git import Git
+from gate.world.gitstatus import DELETED, MODIFIED, UNTRACKED, Entry, read_status
+from gate.world.traces import Trace, newest_below, trace
 
 TIMEOUT = 20.0
 OLD = 1_000_000.0

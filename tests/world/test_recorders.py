@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.recorders import RECORDERS, recorder_of
+from gate.world.recorders import RECORDERS, recorder_of
 
 RECORDS = """
 arecord

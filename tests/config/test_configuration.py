@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gate.api import Context, Options, option
-from gate.config import DEFAULT, INJECT_LIMIT, Configuration, Problem, expand, load, loosened
+from gate.config.configuration import DEFAULT, INJECT_LIMIT, Configuration, Problem, expand, load, loosened
+from gate.config.tomlfile import LIMIT
 from gate.marker import STALE_AFTER
 from gate.project import find_project
-from gate.tomlfile import LIMIT
 from gate.units import Duration, Size
 
 if TYPE_CHECKING:

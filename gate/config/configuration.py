@@ -14,12 +14,12 @@ from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from gate.loosening import loosened
+from gate.config.loosening import loosened
+from gate.config.options import Texts, convert, kinds_of, show
+from gate.config.sources import Problem, Source, is_inside, read_sources
 from gate.marker import STALE_AFTER
-from gate.options import Texts, convert, kinds_of, show
 from gate.project import Project
 from gate.quote import name
-from gate.sources import Problem, Source, is_inside, read_sources
 from gate.units import Duration
 
 __all__ = ["DEFAULT", "INJECT_LIMIT", "Configuration", "Problem", "expand", "load", "loosened"]

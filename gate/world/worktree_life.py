@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from gate.commits import History, count_lost
 from gate.errors import UnknownError
-from gate.git import Git
-from gate.gitstatus import UNTRACKED, Status, plainly, read_status
 from gate.quote import Phrase, say
-from gate.tree import Tree
-from gate.worktrees import Worktree, is_within
+from gate.world.commits import History, count_lost
+from gate.world.git import Git
+from gate.world.gitstatus import UNTRACKED, Status, plainly, read_status
+from gate.world.tree import Tree
+from gate.world.worktrees import Worktree, is_within
 
 WALK_LIMIT = 20_000
 """Entries of one worktree that are looked at for their age; git compares what it knows of the rest."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gate import commits
-from gate.commits import History, count_lost, head_of, read_history
 from gate.errors import UnknownError
-from gate.git import Git
 from gate.testing import World
+from gate.world import commits
+from gate.world.commits import History, count_lost, head_of, read_history
+from gate.world.git import Git
 
 TIMEOUT = 20.0
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gate.errors import UnknownError
-from gate.git import Git, own_configuration
 from gate.project import Project
 from gate.quote import Phrase, say
-from gate.worktrees import is_within
+from gate.world.git import Git, own_configuration
+from gate.world.worktrees import is_within
 
 MODIFIED = "modified"
 ADDED = "new, but not committed"

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 from gate.errors import UnknownError
 from gate.files import is_held
-from gate.holders import CONTENT_LIMIT, Holder, parse_holder, parse_link, parse_reason
-from gate.processes import ProcessTable
 from gate.project import Project
-from gate.worktrees import Worktree
+from gate.world.holders import CONTENT_LIMIT, Holder, parse_holder, parse_link, parse_reason
+from gate.world.processes import ProcessTable
+from gate.world.worktrees import Worktree
 
 # fmt: off
 NEVER_LOCKS = frozenset((

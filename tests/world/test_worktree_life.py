@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gate import worktree_life
-from gate.commits import History, read_history
-from gate.git import Git
 from gate.project import find_project
 from gate.testing import World
-from gate.worktree_life import CACHES, OPERATIONS, Life, changed, examine, files_below, last_activity, operation
-from gate.worktrees import Worktree, list_worktrees
+from gate.world import worktree_life
+from gate.world.commits import History, read_history
+from gate.world.git import Git
+from gate.world.worktree_life import CACHES, OPERATIONS, Life, changed, examine, files_below, last_activity, operation
+from gate.world.worktrees import Worktree, list_worktrees
 
 TIMEOUT = 20.0
 DAY = 86400.0

@@ -14,7 +14,7 @@ import pytest
 from gate.errors import UnknownError
 from gate.project import find_project
 from gate.testing import World
-from gate.worktrees import Worktree, is_within, list_worktrees, shown
+from gate.world.worktrees import Worktree, is_within, list_worktrees, shown
 
 TIMEOUT = 20.0
 

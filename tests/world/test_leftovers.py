@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from gate.errors import UnknownError
-from gate.git import Git
-from gate.leftovers import (
+from gate.project import find_project
+from gate.quote import say
+from gate.testing import World
+from gate.world.git import Git
+from gate.world.leftovers import (
     Hold,
     Leftover,
     Signs,
@@ -23,12 +26,9 @@ from gate.leftovers import (
     occupied,
     unregistered,
 )
-from gate.processes import ProcessTable
-from gate.project import find_project
-from gate.quote import say
-from gate.testing import World
-from gate.worktree_life import Life
-from gate.worktrees import Worktree, list_worktrees
+from gate.world.processes import ProcessTable
+from gate.world.worktree_life import Life
+from gate.world.worktrees import Worktree, list_worktrees
 
 TIMEOUT = 20.0
 DAY = 86400.0

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from gate.errors import UnknownError
-from gate.git import CPU_LIMIT, Git, clean_environ, end_group, find_program
 from gate.testing import World
+from gate.world.git import CPU_LIMIT, Git, clean_environ, end_group, find_program
 
 TIMEOUT = 20.0
 

@@ -12,8 +12,8 @@ from kit import TIMEOUT, child
 
 from gate.clock import Clock
 from gate.errors import UnknownError
-from gate.processes import Process, ProcessTable, _from_proc, _from_psutil
 from gate.testing import FakeProcessTable
+from gate.world.processes import Process, ProcessTable, _from_proc, _from_psutil
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
 WAIT = "echo; read -r _"

@@ -16,16 +16,16 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gate.commits import History, count_lost, head_of, read_history
 from gate.errors import UnknownError
-from gate.git import Git
-from gate.gitstatus import in_two_threads, plainly
-from gate.holders import Fate, fate_of, parse_reason
-from gate.processes import ProcessTable
 from gate.project import Project, find_project
 from gate.quote import Phrase, say
-from gate.worktree_life import CACHES, Life, changed, examine, files_below, last_activity
-from gate.worktrees import Worktree, is_within, shown
+from gate.world.commits import History, count_lost, head_of, read_history
+from gate.world.git import Git
+from gate.world.gitstatus import in_two_threads, plainly
+from gate.world.holders import Fate, fate_of, parse_reason
+from gate.world.processes import ProcessTable
+from gate.world.worktree_life import CACHES, Life, changed, examine, files_below, last_activity
+from gate.world.worktrees import Worktree, is_within, shown
 
 
 class Hold(enum.Enum):

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from gate.errors import UnknownError
 from gate.liveness import Place
-from gate.processes import Process, ProcessTable
 from gate.project import Project
 from gate.quote import Phrase, say
-from gate.worktrees import Worktree
+from gate.world.processes import Process, ProcessTable
+from gate.world.worktrees import Worktree
 
 CONTENT_LIMIT = 4096
 """Bytes. A lock says in a line or a few whose it is; a longer `*.lock` is something else, say a list of versions."""
@@ -215,8 +215,8 @@ def _is_git(process: Process) -> bool:
 
 
 def _only_reads(processes: ProcessTable, process: Process | None) -> bool:
-    """A git of this suite's (`gate.git` starts them so), what that starts, and the daemon that watches files: it is
-    there for days (incident: with one alive beside it, a dead commit's index.lock stopped a fleet).
+    """A git of this suite's (`gate.world.git` starts them so), what that starts, and the daemon that watches files: it
+    is there for days (incident: with one alive beside it, a dead commit's index.lock stopped a fleet).
     """
     while process is not None and _is_git(process):
         try:

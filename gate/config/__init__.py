@@ -1,0 +1,1 @@
+"""The configuration: where it is read, what it may say, what is in force."""

@@ -1,0 +1,1 @@
+"""What checks look at: processes, git, worktrees, trees of files, locks; each read carefully, none of it changed."""
