@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -166,6 +167,21 @@ def _wait_for(path: Path) -> bool:
             fcntl.flock(fd, fcntl.LOCK_SH)
             return True
         return False
+    finally:
+        os.close(fd)
+
+
+def wait_for_exit(process: psutil.Process) -> None:
+    """Wait until a process that is not a child of ours has ended; its parent may take a while to ask for it."""
+    if not hasattr(os, "pidfd_open"):
+        process.wait(TIMEOUT)
+        return
+    try:
+        fd = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([fd], [], [], TIMEOUT)[0], f"{process} does not end"
     finally:
         os.close(fd)
 

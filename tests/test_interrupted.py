@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from kit import Client, Machine, injected
+from kit import Client, Machine, injected, wait_for_exit
 
 import gate
 
@@ -72,7 +72,7 @@ class Scenario:
         for process in psutil.process_iter():
             try:
                 if process.environ().get("GATE_TEST_COUNTER") == str(self.counter):
-                    process.wait(60)
+                    wait_for_exit(process)
             except psutil.Error:
                 continue
 
