@@ -77,7 +77,7 @@ def uncommitted(context: Context[Options], worktree: Worktree, where: Phrase, en
     def subject(entry: Entry) -> Subject:
         last = trace(worktree.path, entry, 0.5 * context.time_left())
         key = f"{worktree.path}\0{entry.path}"
-        return Subject(key, entry.path, last.changed, last.state, worktree=worktree.path)
+        return Subject(key, entry.path, last.latest, last.state, worktree=worktree.path)
 
     waiting = operation(worktree.git_dir)
     details = [say("{} is in progress there", say(waiting))] if waiting else []

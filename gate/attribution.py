@@ -29,7 +29,8 @@ class Evidence:
     `debts` are the keys that stand as debt in the marker; `notes` those that were there before any session, each with
     its state; `baselines` has one entry for each session that ended since the check was last known: its subjects and
     their states at that session's start, None where no baseline was taken. `first` says that this is a first look and
-    the check's subjects are such as people keep. `elsewhere` tells whether a subject belongs to another project.
+    the check's subjects are such as people keep: then nobody is charged, unless a session ended. `elsewhere` tells
+    whether a subject belongs to another project.
     """
 
     debts: frozenset[str] = frozenset()
@@ -80,7 +81,7 @@ def kind_of(subject: Subject, evidence: Evidence) -> str:
         return DEFERRED
     if evidence.baselines and all(base is not None and base.get(key) == state for base in evidence.baselines):
         return NOTE
-    if evidence.notes.get(key) == state or evidence.first:
+    if evidence.notes.get(key) == state or (evidence.first and not evidence.baselines):
         return NOTE
     return DEBT
 

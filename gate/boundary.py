@@ -53,7 +53,9 @@ def greet(
     trouble: str = "",
 ) -> tuple[str, str, Examination]:
     """Run the suite within the start budget, write the marker, and compose the text and the user's line."""
-    surveyed = survey(site, look, mine, limit=START, first=verdict.kind == FIRST, cleared=cleared)
+    surveyed = survey(
+        site, look, mine, limit=START, first=verdict.kind == FIRST or look.marker is not None, cleared=cleared
+    )
     said: list[str] = ["", ""]
 
     def decorate(now: Look, examined: Examination, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gate.finding import UNKNOWN
 from gate.ledger import ENDING, Record
 from gate.liveness import is_alive
 from gate.settlement import settle
-from gate.site import Site
+from gate.site import Look, Site
 from gate.suite import FINISHER
 
 OWNER_PATIENCE = 10.0
@@ -76,13 +76,21 @@ def complete(site: Site, session: str) -> None:
     mine = next((record for record in look.records if record.id == session), None)
     if mine is None or mine.state == ENDING:
         return
-    surveyed = survey(site, look, mine, limit=FINISHER)
+    surveyed = survey(site, look, mine, limit=FINISHER, first=look.marker is not None)
     if site.state.ledger.read(session) is not None:
         earlier = read_baseline(site, mine) or {}
         report = judge(site, site.look(), surveyed).report
-        write_baseline(site, mine, {**report.baseline(mine.written), **earlier})
+        write_baseline(site, mine, {**report.baseline(mine.written, _last_looks(look)), **earlier})
     if look.marker is not None and any(finding["kind"] == UNKNOWN for finding in look.marker.data["findings"]):
         settle(site, surveyed)
+
+
+def _last_looks(look: Look) -> dict[str, float]:
+    """When each check last looked and found nothing to charge; none of them on a marker that is not ok."""
+    if look.marker is None or look.marker.state != "ok":
+        return {}
+    memory = look.marker.data["memory"]
+    return {check: known["looked"] for check, known in memory.items() if isinstance(known.get("looked"), float)}
 
 
 def await_owner(site: Site, record: Record) -> None:

@@ -35,13 +35,15 @@ from gate.world.worktrees import Worktree, list_worktrees
 class Survey:
     """What the suite saw, before it is judged: results, and the sessions that were over when it began.
 
-    `began` is by the boot's clock, `when` by the wall clock (epoch seconds), `duration` in seconds. `mine` is the
+    `began` is by the boot's clock, `when` by the wall clock and `looked` by the file system's (both epoch seconds),
+    `duration` in seconds. `mine` is the
     asking session's record. A session that ends while the suite runs is not in `ended`: what it did last was not seen.
     """
 
     results: Sequence[Result]
     began: Mapping[str, Any]
     when: float
+    looked: float
     duration: float
     registry: Registry
     configuration: config.Configuration
@@ -50,6 +52,7 @@ class Survey:
     made: frozenset[str]
     first: bool
     by_hand: bool
+    stamp: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,14 @@ def survey(
     """Run the suite for session `mine` (None: nobody's), for at most `limit` seconds.
 
     `mine` counts as ended when its record says `ending`; `by_hand`, in the middle of it, its baseline counts. `first`
-    is a first look at the project, `cleared` are records that `mine` takes over, `only` names the checks to run.
-    Raises GateError for a name that is no check's.
+    says that a check which was never known takes a first look, `cleared` are records that `mine` takes over, `only`
+    names the checks to run. Raises GateError for a name that is no check's.
     """
     # A suite began when the ledger was read, not when its checks did: a session that ended between the two is not in
     # `ended`, and a finisher that read the ledger later must win.
     began = {"boot": site.clock.boot, "since_boot": look.since_boot}
-    when, started = site.clock.now(), time.monotonic()
+    when, looked, started = site.clock.now(), time.time(), time.monotonic()
+    stamp = site.stamp()  # before what it stands for is read: a change in between must not pass for seen
     registry = load(site)
     options = {registered.check.name: registered.check.options for registered in registry.checks}
     configuration = config.load(site.project, site.environ, options)
@@ -101,7 +105,21 @@ def survey(
     finally:
         git.close()
     duration = time.monotonic() - started
-    return Survey(results, began, when, duration, registry, configuration, mine, ended, frozenset(made), first, by_hand)
+    return Survey(
+        results,
+        began,
+        when,
+        looked,
+        duration,
+        registry,
+        configuration,
+        mine,
+        ended,
+        frozenset(made),
+        first,
+        by_hand,
+        stamp,
+    )
 
 
 def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
@@ -119,6 +137,7 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
         baselines += filter(None, [read_baseline(site, mine)])
     known = Known(
         now=surveyed.when,
+        looked=surveyed.looked,
         memory=look.marker.data["memory"] if look.marker is not None else {},
         first_seen=_first_seen(look.marker),
         baselines=baselines,

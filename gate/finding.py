@@ -100,7 +100,7 @@ class Reported:
     """A finding as the marker and the outputs have it: attributed, its texts rendered and so already quoted.
 
     `fingerprint` stands for the thing, whatever its count or size, and `subjects` for just these subjects; `worktree`
-    is the one that all of them lie in, else empty.
+    is the one that all of them lie in, else empty; `once` says that a start shows it this time, though it is a note.
     """
 
     check: str
@@ -115,3 +115,4 @@ class Reported:
     first_seen: str
     worktree: str = ""
     subjects: str = ""
+    once: bool = False

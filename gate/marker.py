@@ -150,7 +150,7 @@ _FINDING: dict[str, Fits] = {
 _RESULT = {"check": _text, "outcome": _one_of("clean", "skipped", *_RED), "reason": _text, "duration_ms": _length}
 _SESSION = {"id": _text, "client": _text, "since": _time, "ended": _or_none(_time)}
 _MEMORY = {"debt": _table_of(_time), "notes": _table_of(_text)}
-_MEMORY_MORE = {"known": _text, "last": _text, "carried": _or_none(_table_of(_text))}
+_MEMORY_MORE = {"known": _text, "looked": _or_none(_length), "last": _text, "carried": _or_none(_table_of(_text))}
 _PARTS: dict[str, Fits] = {
     "schema": lambda value: type(value) is int and value == SCHEMA,
     "state": _one_of(OK, DEBT),

@@ -18,20 +18,22 @@ MOST_DETAILS = 20
 Baseline = Mapping[str, Mapping[str, str]]
 """For each check that was known at a session's start: its subjects, as digests, with their states."""
 
-Seen = Mapping[str, Mapping[str, tuple[str, float | None]]]
-"""The same of one run, with each subject's last change."""
+Seen = Mapping[str, Sequence[tuple[Subject, str]]]
+"""For each check that was known in a run: its subjects, and of which kind each was."""
 
 
 @dataclass(frozen=True)
 class Known:
     """What is known before the suite's results are judged.
 
-    `memory` and `first_seen` (by fingerprint) come from the previous marker, `baselines` are those of the sessions that
-    ended since (None: none was taken), `since` names the last of them in words. `first` says that this is the first
-    look at the project, `elsewhere` whether a check's subject belongs to another project.
+    `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
+    fingerprint) come from the previous marker, `baselines` are those of the sessions that ended since (None: none was
+    taken), `since` names the last of them in words. `first` says that for a check which was never known this is a first
+    look, `elsewhere` whether a check's subject belongs to another project.
     """
 
     now: float
+    looked: float
     memory: Mapping[str, Any] = field(default_factory=dict)
     first_seen: Mapping[str, str] = field(default_factory=dict)
     baselines: Sequence[Baseline | None] = ()
@@ -59,10 +61,20 @@ class Report:
         """The findings of these kinds, in the order of the checks."""
         return [finding for finding in self.findings if finding.kind in kinds]
 
-    def baseline(self, written: float) -> Baseline:
-        """What was so before the moment `written`, by the file system's clock; what changed later is the session's."""
+    def baseline(self, written: float, looked: Mapping[str, float] | None = None) -> Baseline:
+        """What was so when a session's record was `written`, by the file system's clock; what changed later is its own.
+
+        Debt is not part of a baseline, or a lost marker would turn it into something kept. Only what came after each
+        check had last `looked` and found nothing is: a person's work between two sessions. What is older than that look
+        has become debt by its age alone (a worktree that lies idle, a lock): nobody has been told of it yet.
+        """
         return {
-            check: {key: state for key, (state, changed) in subjects.items() if changed is None or changed <= written}
+            check: {
+                key_of(subject): subject.fingerprint
+                for subject, kind in subjects
+                if (subject.changed is None or subject.changed <= written)
+                and (kind != DEBT or _came_after(subject, (looked or {}).get(check)))
+            }
             for check, subjects in self.seen.items()
         }
 
@@ -81,7 +93,7 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
     shown: list[Mapping[str, Any]] = []
     findings: list[Reported] = []
     memory = dict(known.memory)
-    seen: dict[str, Mapping[str, tuple[str, float | None]]] = {}
+    seen: dict[str, Sequence[tuple[Subject, str]]] = {}
     for result in results:
         check = result.check
         evidence = _evidence(check, known)
@@ -99,15 +111,12 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
         )
         memory[check.name] = _remember(check, result, outcome, parts, reported, known)
         if outcome in (CLEAN, DEBT) and not any(finding.kind == UNKNOWN for finding in result.findings):
-            # What stands as debt is not part of a baseline: a lost marker must not turn it into something kept.
-            standing = known.memory.get(check.name, {}).get("debt", {})
-            seen[check.name] = {
-                key_of(subject): (subject.fingerprint, subject.changed)
-                for finding in result.findings
-                for subject in finding.subjects
-                if key_of(subject) not in standing
-            }
+            seen[check.name] = [(subject, part.kind) for _, part in parts for subject in part.subjects]
     return Report(shown, [*findings, *extra], memory, seen)
+
+
+def _came_after(subject: Subject, looked: float | None) -> bool:
+    return looked is not None and subject.changed is not None and subject.changed > looked
 
 
 def _evidence(check: Check, known: Known) -> Evidence:
@@ -120,7 +129,7 @@ def _evidence(check: Check, known: Known) -> Evidence:
         notes=remembered.get("notes", {}),
         baselines=baselines,
         living=known.living,
-        first=known.first and check.keeps,
+        first=known.first and check.keeps and not remembered.get("known"),
         elsewhere=(lambda subject: known.elsewhere(check.name, subject)) if check.scope == MACHINE else lambda _: False,
     )
 
@@ -152,13 +161,14 @@ def _remember(
         carried = _intersection([*_evidence(check, known).baselines])
         return {
             "known": before.get("known", ""),
+            "looked": before.get("looked"),
             "last": before.get("last", ""),
             "debt": {**old_debt, **debt},
             "notes": {**before.get("notes", {}), **notes},
             **({"carried": carried} if known.baselines or "carried" in before else {}),
         }
     last = next((finding.summary for finding in reported if finding.kind == DEBT), outcome)
-    return {"known": now, "last": last, "debt": debt, "notes": notes}
+    return {"known": now, "looked": known.looked, "last": last, "debt": debt, "notes": notes}
 
 
 def _intersection(baselines: Sequence[Mapping[str, str] | None]) -> dict[str, str] | None:
@@ -185,6 +195,7 @@ def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Repor
         fingerprint=fingerprint,
         first_seen=known.first_seen.get(fingerprint, rfc3339(known.now)),
         worktree=line(worktrees.pop() or "") if len(worktrees) == 1 else "",
+        once=part.kind == NOTE and _evidence(check, known).first,
         subjects=digest("\0".join(sorted(map(key_of, part.subjects))).encode()),
     )
 

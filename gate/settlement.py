@@ -69,7 +69,7 @@ def marker_data(site: Site, before: Marker | None, examined: Examination) -> dic
         "findings": [asdict(finding) for finding in report.findings],
         "began": dict(surveyed.began),
         "stale_after": surveyed.configuration.stale_after,
-        "stamp": site.stamp(),
+        "stamp": list(surveyed.stamp),
         "configuration": snapshot,
         "loosened": _still_to_say(old, snapshot),
         "memory": report.memory,

@@ -132,7 +132,7 @@ def end(site: Site, client: Any, event: Event) -> None:
     try:
         site.state.ensure()
         lock = files.Lock(site.state.ledger.lock_path(record.id))
-        if not lock.acquire():
+        if not lock.acquire(timeout=0.2):  # a mere look whether it is held takes it for a moment
             return  # a finisher of this session is at work: some clients fire their end three times
         record.state = ENDING
         record.ended = site.clock.now()
@@ -167,7 +167,7 @@ def _client(name: str) -> Any:
 
 def _directory(event: Event) -> str:
     for directory in event.directories:
-        if os.path.isabs(directory):
+        if os.path.isabs(directory) and _is_path(directory):
             return directory
     try:
         return os.getcwd()
@@ -180,6 +180,13 @@ def _owner(site: Site, client: Any, event: Event) -> Owner | None:
     if owner is None and event.session:
         owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session), site.stat)
     return owner
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _session_id(event: Event, owner: Owner | None, client: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from kit import GATE, Client, Machine, injected
+
+from gate.clock import rfc3339
 
 OpenClient = Callable[..., Client]
 
@@ -425,4 +428,34 @@ def test_two_terminals_on_one_session_id_are_two_sessions(
     assert machine.verdict(project) == "abandoned"
     two.end()
     assert machine.records() == []
+    assert machine.marker()["state"] == "debt"
+
+
+def test_what_becomes_debt_by_its_age_alone_is_not_taken_for_something_kept(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    tree = machine.directory / "sweep-nightly"
+    machine.git(project, "worktree", "add", "--quiet", "-b", "sweep", str(tree))
+    machine.text("end", cwd=project)
+    machine.environ["SESSION_GATE_NOW"] = rfc3339(time.time() + 6 * 86400)
+    first = open_client(project, "first")
+    assert first.start() == ""
+    machine.settle()
+    first.end()
+    assert "sweep-nightly has been idle for" in open_client(project, "second").start()
+
+
+def test_an_old_file_that_a_session_moves_in_is_its_own(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    old = machine.directory / "old.py"
+    old.write_text("")
+    os.utime(old, (1, 1))
+    client = open_client(project)
+    client.start()
+    client.shell(f"mv {old} old.py")  # perhaps before the baseline is taken
+    machine.settle()
+    client.end()
     assert machine.marker()["state"] == "debt"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gate.clock import local, local_day, parse_rfc3339
-from gate.finding import DEBT, NOTE, PROJECT, UNKNOWN, Reported
+from gate.finding import DEBT, NOTE, UNKNOWN, Reported
 from gate.marker import Marker
 from gate.project import digest
 from gate.quote import line
@@ -53,9 +53,7 @@ def compose(
     limit: int,
 ) -> tuple[str, str]:
     """The text for the model, at most `limit` characters, and the line for the user; both empty when all is well."""
-    standing = report.of_kind(DEBT, UNKNOWN)
-    if verdict.kind == FIRST:  # what another project's sessions left is said there
-        standing += [finding for finding in report.of_kind(NOTE) if finding.scope == PROJECT]
+    standing = report.of_kind(DEBT, UNKNOWN) + [finding for finding in report.of_kind(NOTE) if finding.once]
     changes = [f"  - CONFIG: {line(text)}" for text in loosened]
     if not standing:
         heading = "SESSION-GATE: the configuration was loosened since the last start; said once."

@@ -12,6 +12,7 @@ from gate.quote import line
 from gate.report import Report
 
 _ORDER = (DEBT, UNKNOWN, DEFERRED, NOTE)
+_COUNTED = {DEBT: "to clear", UNKNOWN: "not known", DEFERRED: "deferred", NOTE: "noted"}
 
 
 def print_report(console: Console, report: Report, labels: Mapping[str, str]) -> None:
@@ -22,7 +23,7 @@ def print_report(console: Console, report: Report, labels: Mapping[str, str]) ->
         console.print(f"{label:<10}{result['check']:<20}{console.word(result['outcome'], 8)}{reason}".rstrip())
     print_findings(console, report.findings)
     counts = {kind: len(report.of_kind(kind)) for kind in _ORDER}
-    words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    words = ", ".join(f"{count} {_COUNTED[kind]}" for kind, count in counts.items() if count)
     console.print()
     console.print(f"{console.word(report.state)}: {words or 'nothing left behind'}")
 

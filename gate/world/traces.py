@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gate.project import find_project
 from gate.world.gitstatus import DELETED, SUBMODULE, Entry
@@ -19,10 +19,19 @@ WALK_LIMIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """When a path last changed (epoch seconds, None where nothing tells), and a text that changes when it does."""
+    """When a path last changed (epoch seconds, None where nothing tells), and a text that changes when it does.
+
+    `came` is its ctime: what was moved or copied to here brings its old mtime along, and only this tells when it came.
+    """
 
     changed: float | None
     state: str
+    came: float = field(default=0.0, compare=False)
+
+    @property
+    def latest(self) -> float | None:
+        """The later of the two."""
+        return None if self.changed is None else max(self.changed, self.came)
 
 
 def trace(root: str, entry: Entry, seconds: float = 1.0) -> Trace:
@@ -40,8 +49,8 @@ def trace(root: str, entry: Entry, seconds: float = 1.0) -> Trace:
         return Trace(_parent_changed(path), DELETED)
     if stat.S_ISDIR(status.st_mode):
         newest, count = newest_below(path, time.monotonic() + seconds)
-        return Trace(newest or status.st_mtime, f"directory:{newest!r}:{count}")
-    return Trace(status.st_mtime, f"{status.st_mode:o}:{status.st_mtime_ns}:{status.st_size}")
+        return Trace(newest or status.st_mtime, f"directory:{newest!r}:{count}", status.st_ctime)
+    return Trace(status.st_mtime, f"{status.st_mode:o}:{status.st_mtime_ns}:{status.st_size}", status.st_ctime)
 
 
 def _trace_of_submodule(path: str, entry: Entry, seconds: float) -> Trace:

@@ -753,6 +753,12 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 SNAPSHOTS = st.fixed_dictionaries({}, optional=dict.fromkeys(("checks", "disabled", "limits", "lists"), JSON))
 
 
+@pytest.mark.parametrize("pair", [["many", "many"], [None, "x"], [], [5], [5, "5", 5], {}, 5, "55", [[5], "5"]])
+def test_a_limit_that_is_none_is_passed_over(pair: Any) -> None:
+    limits: tuple[dict[str, Any], ...] = ({"limits": {"a.b": pair}}, {"limits": {"a.b": [7, "7"]}})
+    assert loosened(*limits) == loosened(*reversed(limits)) == []
+
+
 @given(SNAPSHOTS, SNAPSHOTS)
 def test_snapshots_from_anywhere_are_compared_as_far_as_they_go(old: dict[str, Any], new: dict[str, Any]) -> None:
     for text in loosened(old, new):
