@@ -104,7 +104,6 @@ def survey(
         results = run_suite(checks, make_context, limit, on_change)
     finally:
         git.close()
-    duration = time.monotonic() - started
     return Survey(
         results,
         began,

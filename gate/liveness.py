@@ -114,9 +114,7 @@ def is_alive(
     """True while the owner lives, False when it is surely gone, None where that cannot be told from here."""
     if there.boot and here.boot and there.boot != here.boot and there.host == here.host:
         return False
-    # A boot's id names the machine too: its host name changes with the network it is in (macOS).
-    same_machine = there.boot == here.boot and (there.host == here.host or here.boot != "")
-    if owner is None or not same_machine or there.namespace != here.namespace:
+    if owner is None or there.host != here.host or there.boot != here.boot or there.namespace != here.namespace:
         return None
     try:
         process = stat(owner.pid)
