@@ -105,19 +105,19 @@ def survey(
     finally:
         git.close()
     return Survey(
-        results,
-        began,
-        when,
-        looked,
-        duration,
-        registry,
-        configuration,
-        mine,
-        ended,
-        frozenset(made),
-        first,
-        by_hand,
-        stamp,
+        results=results,
+        began=began,
+        when=when,
+        looked=looked,
+        duration=time.monotonic() - started,
+        registry=registry,
+        configuration=configuration,
+        mine=mine,
+        ended=ended,
+        made=frozenset(made),
+        first=first,
+        by_hand=by_hand,
+        stamp=stamp,
     )
 
 
