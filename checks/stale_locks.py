@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gate.api import (  # isort: skip
-    DEBT, UNKNOWN, Check, Chosen, Context, Duration, Fate, Finding, Lock, LockSearch, Options, Phrase, Subject,
-    UnknownError, duration, fate_of, hookimpl, incident_text, is_git_at_work, option, say,
+    DEBT, UNKNOWN, Check, Chosen, Context, Duration, Fate, Finding, Lock, LockSearch, Options, Phrase, ShellWord,
+    Subject, UnknownError, duration, fate_of, hookimpl, incident_text, is_git_at_work, option, say,
 )  # fmt: skip
 
 CLIENTS = (".pilot.lock", ".deepstorm/.pilot.lock", ".claude/*.lock", "~/.claude/daemon.lock", "~/.claude/*.jsonl.lock")
@@ -45,7 +45,7 @@ def find(context: Context[StaleLocks]) -> Iterator[Finding]:
         yield _finding(search, place, kind, dict(sorted(found, key=lambda each: each[0].changed)))
     for path, reason in search.gaps.items():
         text = say("{} was not searched for locks to its end: {}", search.shown(path), reason)
-        yield Finding("search " + path, text, remedy=say("look with ls -ld {}", path), kind=UNKNOWN)
+        yield Finding("search " + path, text, remedy=say("look with ls -ld {}", ShellWord(path)), kind=UNKNOWN)
 
 
 def why_stale(context: Context[StaleLocks], lock: Lock) -> Phrase | None:
@@ -81,7 +81,9 @@ def _finding(search: LockSearch, place: str, kind: str, stale: dict[Lock, Phrase
         summary=summary,
         subjects=[Subject(lock.path, lock.name, lock.changed, lock.state, lock.worktree) for lock in stale],
         details=list(told.values())[:10] if len(told) > 1 else (),
-        remedy=say("look with ls -l {}{}; {}once nobody holds it, it can be removed", oldest.path, process, ends),
+        remedy=say(
+            "look with ls -l {}{}; {}once nobody holds it, it can be removed", ShellWord(oldest.path), process, ends
+        ),
         kind=kind,
     )
 

@@ -18,6 +18,7 @@ from gate.api import (
     Held,
     Options,
     Phrase,
+    ShellWord,
     Size,
     Subject,
     duration,
@@ -74,7 +75,9 @@ def judge(options: TempSize, subject: Subject, held: Held, now: float) -> Iterat
             summary=say("{} holds {} (limit {} or {} files)", name, amount, size(options.max_bytes), options.max_files),
             subjects=[subject],
             details=list(details(path, held, now)),
-            remedy=say("du -sh {} shows it; end what writes there first, then remove what nobody needs", path),
+            remedy=say(
+                "du -sh {} shows it; end what writes there first, then remove what nobody needs", ShellWord(path)
+            ),
         )
     elif not held.complete:
         text = say("{} could not be counted to the end in the time there was: {} so far", name, amount)

@@ -15,6 +15,7 @@ from gate.api import (
     Finding,
     Options,
     Phrase,
+    ShellWord,
     SkipCheck,
     Subject,
     UnknownError,
@@ -28,8 +29,6 @@ from gate.api import (
     shown,
     trace,
 )
-
-MOST_DETAILS = 20
 
 
 def find(context: Context[Options]) -> Iterator[Finding]:
@@ -62,8 +61,13 @@ def find(context: Context[Options]) -> Iterator[Finding]:
 
 def unknown(key: str, summary: Phrase) -> Finding:
     """What could not be established, and is not clean."""
-    remedy = say("git status there shows the trouble; it goes when git can answer")
+    remedy = say("{}; it goes when git can answer", look(key.partition("\0")[0]))
     return Finding(key, summary, [Subject(key)], remedy=remedy, kind=UNKNOWN)
+
+
+def look(path: str) -> Phrase:
+    """How to look at a worktree."""
+    return say("git -C {} status shows it", ShellWord(path))
 
 
 def uncommitted(context: Context[Options], worktree: Worktree, where: Phrase, entries: Sequence[Entry]) -> Finding:
@@ -77,7 +81,8 @@ def uncommitted(context: Context[Options], worktree: Worktree, where: Phrase, en
     def subject(entry: Entry) -> Subject:
         last = trace(worktree.path, entry, 0.5 * context.time_left())
         key = f"{worktree.path}\0{entry.path}"
-        return Subject(key, entry.path, last.latest, last.state, worktree=worktree.path)
+        detail = say("{}: {}", entry.path, entry.words)
+        return Subject(key, entry.path, last.latest, last.state, worktree=worktree.path, detail=detail)
 
     waiting = operation(worktree.git_dir)
     details = [say("{} is in progress there", say(waiting))] if waiting else []
@@ -85,8 +90,8 @@ def uncommitted(context: Context[Options], worktree: Worktree, where: Phrase, en
         key=worktree.path,
         summary=summary,
         subjects=[subject(entry) for entry in entries],
-        details=[*details, *(say("{}: {}", entry.path, entry.words) for entry in entries[:MOST_DETAILS])],
-        remedy=say("git status there shows them; they go when they are committed, or whoever made them gives them up"),
+        details=details,
+        remedy=say("{}; they go when they are committed, or whoever made them gives them up", look(worktree.path)),
     )
 
 

@@ -8,19 +8,33 @@ import sys
 
 def main() -> None:
     """Run the program and exit. What a green start takes is looked at before anything else is imported."""
+    _open_closed_streams()
     arguments = sys.argv[1:]
-    code = _silently(arguments)
-    if code is None:
-        from gate.commands import cli
-
-        code = cli.main(arguments)
     try:
+        code = _silently(arguments)
+        if code is None:
+            from gate.commands import cli
+
+            code = cli.main(arguments)
         sys.stdout.flush()
         sys.stderr.flush()
+    except KeyboardInterrupt:
+        code = 130
     except OSError:
-        pass
+        code = 2
     # A check that hangs must not hold the exit, and a daemon thread that prints during an orderly one aborts it.
     os._exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Where a caller closed our streams (`>&-`), what is opened next would take their place and be written into."""
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(fd, mode, closefd=False))  # noqa: SIM115
 
 
 def _silently(arguments: list[str]) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gate.check import Check, Context, Options, hookimpl, incident_text, option
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, MACHINE, NOTE, PROJECT, UNKNOWN, Chosen, Finding, Subject
-from gate.quote import Phrase, say
+from gate.quote import Phrase, ShellWord, say
 from gate.units import Duration, Size, duration, size
 from gate.world.gitstatus import Entry, Status, plainly, read_statuses
 from gate.world.holders import Fate, Holder, fate_of, is_git_at_work, parse_reason
@@ -44,6 +44,7 @@ __all__ = [
     "Options",
     "Phrase",
     "Process",
+    "ShellWord",
     "Signs",
     "Size",
     "SkipCheck",

@@ -43,11 +43,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Part:
-    """Some subjects of a finding that are of one kind; `before` is how many others were there before."""
+    """Some subjects of a finding that are of one kind; `before` is how many others were there before. `found` says that
+    attribution found the kind, and not the check.
+    """
 
     kind: str
     subjects: Sequence[Subject]
     before: int = 0
+    found: bool = True
 
 
 def key_of(subject: Subject) -> str:
@@ -58,7 +61,7 @@ def key_of(subject: Subject) -> str:
 def attribute(finding: Finding, evidence: Evidence) -> list[Part]:
     """Divide a finding by whose its subjects are. One that is not debt by its check's own word stays as it is."""
     if finding.kind != DEBT or not finding.subjects:
-        return [Part(finding.kind, finding.subjects)]
+        return [Part(finding.kind, finding.subjects, found=False)]
     kinds: dict[str, list[Subject]] = {DEBT: [], DEFERRED: [], NOTE: []}
     for subject in finding.subjects:
         kinds[kind_of(subject, evidence)].append(subject)

@@ -63,7 +63,14 @@ def greet(
         shown = context.shown_before(now.marker, examined.report, when)
         limit = surveyed.configuration.inject_limit
         said[:] = context.compose(
-            examined.report, verdict, shown, data["loosened"], bool(cleared), site.project.here, limit
+            examined.report,
+            verdict,
+            shown,
+            data["loosened"],
+            bool(cleared),
+            site.project.here,
+            limit,
+            surveyed.configuration.stale_after,
         )
         told = {"told": _told(now.marker, mine.id, when)} if said[0] and mine is not None else {}
         return {"shown": shown, "loosened": [], **told}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -134,6 +135,9 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
     baselines = [read_baseline(site, record) for record in ended]
     if surveyed.by_hand and mine is not None and me not in surveyed.ended:
         baselines += filter(None, [read_baseline(site, mine)])
+    elif not ended:
+        # What stood before every living session, unchanged, is none of theirs; what they changed is deferred anyway.
+        baselines += filter(None, [read_baseline(site, record) for record in at_work])
     known = Known(
         now=surveyed.when,
         looked=surveyed.looked,
@@ -141,7 +145,8 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
         first_seen=_first_seen(look.marker),
         baselines=baselines,
         living=[Living(record.id.partition("--")[0], record.written, record.worktree) for record in at_work],
-        since=_since(ended, look.marker),
+        since=_since(session_data(ended)),
+        since_before=_since(look.marker.data.get("session") if look.marker is not None else None),
         first=surveyed.first,
         elsewhere=Neighbours(site.state.root, site.project.key, surveyed.when).own,
     )
@@ -155,6 +160,13 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
 def _may_answer(record: Record) -> bool:
     """Whether what a session does will be asked for later: it lives, or it ended after the suite began."""
     return record.state == ENDING or record.alive is not None or record.pulse
+
+
+def no_such_check(name: str, names: Sequence[str]) -> GateError:
+    """The error for a name that is no check's, with the nearest that is."""
+    near = difflib.get_close_matches(name, names, n=1)
+    cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    return GateError(f"{line(name)}: no such check; {cure}")
 
 
 def load(site: Site) -> Registry:
@@ -175,7 +187,7 @@ def _chosen(registry: Registry, configuration: config.Configuration, only: Seque
     names = [registered.check.name for registered in registry.checks]
     for name in only:
         if name not in names:
-            raise GateError(f"{name}: no such check; there are {', '.join(names)}")
+            raise no_such_check(name, names)
     chosen = [
         registered.check
         for registered in registry.checks
@@ -234,8 +246,7 @@ def _first_seen(marker: Marker | None) -> dict[str, str]:
     return {finding["fingerprint"]: finding["first_seen"] for finding in findings}
 
 
-def _since(ended: Sequence[Record], marker: Marker | None) -> Phrase:
-    session = session_data(ended) or (marker.data.get("session") if marker is not None else None)
+def _since(session: object) -> Phrase:
     if not isinstance(session, dict) or not isinstance(session.get("client"), str):
         return NOTHING
     try:

@@ -11,7 +11,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 class Project:
@@ -57,6 +57,14 @@ def digest(data: bytes) -> str:
         from hashlib import blake2b
 
     return str(blake2b(data, digest_size=8).hexdigest())
+
+
+def working_directory(environ: Mapping[str, str]) -> str:
+    """The working directory; where it was deleted, the name that the shell still has of it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return environ.get("PWD") or os.path.sep
 
 
 def find_project(directory: str) -> Project:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable
 
-NAME_LIMIT = 100
+NAME_LIMIT = 200
 """Characters of one quoted value. Longer ones keep their beginning and end."""
+
+WORD_LIMIT = 1000
+"""Characters of a path in a command; a longer one is not shown as a command."""
 
 LIST_LIMIT = 10
 """Values of one list that are shown; the rest is a number."""
@@ -58,8 +62,25 @@ def say(template: str, *values: object) -> Phrase:
     return Phrase(template, values)
 
 
+class ShellWord:
+    """A path in a command that a reader may paste into a shell: quoted so that it is that path and runs nothing.
+
+    One that cannot be typed (control and invisible characters, bytes that are not UTF-8, tags, fences) is not shown.
+    """
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
+        self.path = os.fsdecode(path)
+
+    def __str__(self) -> str:
+        if line(self.path) != self.path or len(self.path) > WORD_LIMIT:
+            return "(a path that cannot be typed)"
+        return shlex.quote(self.path)
+
+
 def _show(value: object) -> str:
-    if isinstance(value, Phrase):
+    if isinstance(value, Phrase | ShellWord):
         return str(value)
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -28,8 +28,9 @@ class Known:
 
     `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
     fingerprint) come from the previous marker, `baselines` are those of the sessions that ended since (None: none was
-    taken), `since` names the last of them in words. `first` says that for a check which was never known this is a first
-    look, `elsewhere` whether a check's subject belongs to another project.
+    taken), `since` names the last of them in words, `since_before` the one that the previous marker answered for.
+    `first` says that for a check which was never known this is a first look, `elsewhere` whether a check's subject
+    belongs to another project.
     """
 
     now: float
@@ -39,6 +40,7 @@ class Known:
     baselines: Sequence[Baseline | None] = ()
     living: Sequence[Living] = ()
     since: Phrase = NOTHING
+    since_before: Phrase = NOTHING
     first: bool = False
     elsewhere: Callable[[str, Subject], bool] = lambda _check, _subject: False
 
@@ -182,13 +184,16 @@ def _intersection(baselines: Sequence[Mapping[str, str] | None]) -> dict[str, st
 def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Reported:
     fingerprint = digest(f"{check.name}\0{finding.key}".encode("utf-8", "surrogateescape"))
     worktrees = {subject.worktree for subject in part.subjects}
-    summary = finding.summarise(part.subjects, _context(part, known))
+    context = _context(part, known, known.memory.get(check.name, {}).get("debt", {}))
+    summary = finding.summarise(part.subjects, context)
+    if isinstance(finding.summary, Phrase) and part.kind in (NOTE, DEFERRED) and part.subjects:
+        summary = say("{}{}", summary, context)
     return Reported(
         check=check.name,
         label=check.label,
         kind=part.kind,
         summary=str(_with_last_answer(summary, check, known) if part.kind == UNKNOWN else summary),
-        details=tuple(str(detail) for detail in finding.details[:MOST_DETAILS]),
+        details=_details(finding, part),
         scope=check.scope,
         incident=check.incident_title,
         remedy=str(finding.remedy),
@@ -200,12 +205,20 @@ def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Repor
     )
 
 
-def _context(part: Part, known: Known) -> Phrase:
+def _details(finding: Finding, part: Part) -> tuple[str, ...]:
+    texts = [*finding.details, *(subject.detail for subject in part.subjects if subject.detail is not None)]
+    more = len(texts) - MOST_DETAILS
+    return (*map(str, texts[:MOST_DETAILS]), *([f"… and {more} more"] if more > 0 else []))
+
+
+def _context(part: Part, known: Known, debts: Mapping[str, str]) -> Phrase:
     if part.kind == DEFERRED:
         return say(", changed while another session is at work")
     if part.kind == NOTE:
-        return say(", from before")
-    return say("{} ({} more from before)", known.since, part.before) if part.before else known.since
+        return say(", from before") if part.found else NOTHING
+    old = part.subjects and all(key_of(subject) in debts for subject in part.subjects)
+    since = known.since_before if old and not known.baselines else known.since
+    return say("{} ({} more from before)", since, part.before) if part.before else since
 
 
 def _with_last_answer(summary: Phrase, check: Check, known: Known) -> Phrase:

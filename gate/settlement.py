@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -46,7 +47,8 @@ def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None) -> Ex
         path = site.state.marker_file.path
         raise StateError(f"{path}: was written by a newer session-gate; upgrade this one") from None
     except StateError:
-        site.state.marker_file.retire()
+        with contextlib.suppress(StateError):
+            site.state.marker_file.retire()
         raise
     files.sweep_temporaries(site.state.directory)
     files.sweep_temporaries(site.state.ledger.directory)

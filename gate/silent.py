@@ -17,11 +17,20 @@ if __name__ == "__main__":
 
 from gate import detach, files, payload
 from gate.clients import NAMES
-from gate.errors import DamagedError, GateError, StateError
-from gate.ledger import ENDING, Record, safe_id
-from gate.liveness import find_owner
+from gate.errors import GateError, StateError
+from gate.ledger import ENDING, safe_id
+from gate.project import working_directory
+from gate.sessions import (
+    ended_already,
+    event_directory,
+    find_session_owner,
+    free_id,
+    new_record,
+    own_record,
+    record_to_end,
+    session_id,
+)
 from gate.site import Site
-from gate.state import ProjectState
 from gate.tags import without_tags
 from gate.verdict import GREEN
 
@@ -31,7 +40,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gate.clients import Event
-    from gate.liveness import Owner
     from gate.site import Look
 
 START_EVENTS = ("", "SessionStart", "sessionStart")
@@ -48,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     name = words.pop(words.index("--client") + 1) if "--client" in words[:-1] else ""
     boundary = " ".join(word for word in words if word != "--client")
     if boundary not in ("start", "end") or name not in NAMES:
-        sys.stderr.write(f"session-gate: usage: gate hook start|end --client {'|'.join(NAMES)}\n")
+        _complain(f"usage: gate hook start|end --client {'|'.join(NAMES)}")
         return 0
     client = _client(name)
     try:
@@ -64,7 +72,7 @@ def _hook(boundary: str, client: Any, environ: Mapping[str, str]) -> str:
     event = client.read_event(payload.read(), environ)
     if event.subagent or event.name not in (START_EVENTS if boundary == "start" else END_EVENTS):
         return ""
-    site = Site.at(_directory(event), environ)
+    site = Site.at(event_directory(event), environ)
     if boundary == "end":
         end(site, client, event)
         return ""
@@ -74,14 +82,14 @@ def _hook(boundary: str, client: Any, environ: Mapping[str, str]) -> str:
 def start(site: Site, client: Any, event: Event) -> str:
     """A session starts: write its record; what its client is to be shown, empty when all is green."""
     look = site.look()
-    owner = _owner(site, client, event)
-    session = _session_id(event, owner, client.NAME)
-    mine = _mine(look, session, owner)
+    owner = find_session_owner(site, client, event)
+    session = session_id(event, owner, client.NAME)
+    mine = own_record(look, session, owner)
     known = mine is not None
     if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
         return ""
     if mine is None and session:
-        mine = _new_record(site, client, event, owner, _free_id(look, session, owner))
+        mine = new_record(site, client, event, owner, free_id(look, session, owner))
     trouble = ""
     if mine is not None and not known:
         try:
@@ -106,7 +114,7 @@ def start(site: Site, client: Any, event: Event) -> str:
 
 def start_by_hand(environ: Mapping[str, str]) -> int:
     """`gate start` as typed: the same verdict and suite as the hook's, without a record. Raises GateError."""
-    site = Site.at(os.getcwd(), environ)
+    site = Site.at(working_directory(environ), environ)
     look = site.look()
     mine = look.asking(environ)
     verdict = site.judge(look, mine.id if mine is not None else None)
@@ -120,15 +128,15 @@ def end(site: Site, client: Any, event: Event) -> None:
     """A session ends: turn its record to `ending`, start one finisher, and be gone."""
     if site.environ.get("SESSION_GATE_DISABLE") or event.reason == "clear":
         return  # after /clear the client lives on, and its next start takes the record over
-    owner = _owner(site, client, event)
-    session = _session_id(event, owner, client.NAME)
+    owner = find_session_owner(site, client, event)
+    session = session_id(event, owner, client.NAME)
     if not session:
         return
-    site, record = _find_record(site, session, owner)
+    site, record = record_to_end(site, session, owner)
     if record is None:
-        if _ended_already(site, session):
+        if ended_already(site, session):
             return
-        record = _new_record(site, client, event, owner, session)
+        record = new_record(site, client, event, owner, session)
     try:
         site.state.ensure()
         lock = files.Lock(site.state.ledger.lock_path(record.id))
@@ -165,116 +173,11 @@ def _client(name: str) -> Any:
     return getattr(__import__("gate.clients." + name).clients, name)
 
 
-def _directory(event: Event) -> str:
-    for directory in event.directories:
-        if os.path.isabs(directory) and _is_path(directory):
-            return directory
-    try:
-        return os.getcwd()
-    except OSError:  # the working directory was deleted
-        return os.environ.get("PWD") or os.path.sep
-
-
-def _owner(site: Site, client: Any, event: Event) -> Owner | None:
-    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ), site.stat)
-    if owner is None and event.session:
-        owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session), site.stat)
-    return owner
-
-
-def _is_path(text: str) -> bool:
-    try:
-        return b"\0" not in os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-
-
-def _session_id(event: Event, owner: Owner | None, client: str) -> str:
-    if event.session:
-        return safe_id(event.session)
-    return f"{client}-{owner.pid}-{owner.started}" if owner is not None else ""
-
-
-def _mine(look: Look, session: str, owner: Owner | None) -> Record | None:
-    """The record that this very session, in this very process, opened before (a compaction, a resume within it)."""
-    for record in look.of_session(session) if session else ():
-        if record.state != ENDING and record.alive is not False and _same(record.owner, owner):
-            return record
-    return None
-
-
-def _same(one: Owner | None, other: Owner | None) -> bool:
-    return (one is None and other is None) or (
-        one is not None and other is not None and (one.pid, one.started) == (other.pid, other.started)
-    )
-
-
-def _free_id(look: Look, session: str, owner: Owner | None) -> str:
-    """A record id for a session whose own is taken: by a dead process, a second terminal, or an end in the making."""
-    taken = {record.id for record in look.records}
-    if session not in taken:
-        return session
-    number = owner.pid if owner is not None else 2
-    while f"{session}--{number}" in taken:
-        number += 1
-    return f"{session}--{number}"
-
-
-def _new_record(site: Site, client: Any, event: Event, owner: Owner | None, session: str) -> Record:
-    import time
-
-    return Record(
-        id=session,
-        client=client.NAME,
-        owner=owner,
-        place=site.place,
-        since=site.clock.now(),
-        written=time.time(),
-        worktree=site.project.here,
-        cwd=_directory(event),
-        source=event.source,
-        transcript=event.transcript,
-        root=site.project.root,
-    )
-
-
-def _find_record(site: Site, session: str, owner: Owner | None) -> tuple[Site, Record | None]:
-    """The open record of a session that ends, in whichever project it began: people change directories."""
-    found = _pick(site.look(), session, owner)
-    if found is not None:
-        return site, found
-    try:
-        keys = os.listdir(site.state.root)
-    except OSError:
-        return site, None
-    for key in keys:
-        try:
-            found = ProjectState(site.state.root, key).ledger.read(session)
-        except DamagedError:
-            continue
-        if found is not None and found.root:
-            return Site.at(found.root, site.environ), found
-    return site, None
-
-
-def _pick(look: Look, session: str, owner: Owner | None) -> Record | None:
-    records = look.of_session(session)
-    same = [record for record in records if _same(record.owner, owner)]
-    found = same or records
-    return found[-1] if found else None
-
-
 def _was_told(look: Look, event: Event) -> bool:
     told = look.marker.data.get("told") if look.marker is not None else None
     if event.source not in ("resume", "fork") or not isinstance(told, dict):
         return False
     return bool(told) if event.source == "fork" else safe_id(event.session) in told
-
-
-def _ended_already(site: Site, session: str) -> bool:
-    marker = site.look().marker
-    last = marker.data.get("session") if marker is not None else None
-    return isinstance(last, dict) and last.get("id") == session
 
 
 def _awake(name: str) -> Any:
@@ -294,7 +197,10 @@ def _keep_stdout_aside() -> None:
     """A check that prints must not reach what the client reads, not even from a thread that was given up."""
     global _out
     if _out == 1:
-        _out = os.dup(1)
+        try:
+            _out = os.dup(1)
+        except OSError:  # closed by the caller: nobody reads
+            return
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.close(null)
@@ -303,10 +209,15 @@ def _keep_stdout_aside() -> None:
 def _failed(boundary: str, client: Any, error: BaseException) -> str:
     reason = str(error) if isinstance(error, GateError) else f"{type(error).__name__} in session-gate"
     if boundary == "end":
-        sys.stderr.write(f"session-gate: {reason}\n")
+        _complain(reason)
         return ""
     line = f"SESSION-GATE: could not check what the previous session left: {_awake('quote').line(reason)}"
     return str(client.render_start(line, line))
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"session-gate: {text}\n")
 
 
 def _write(text: str) -> None:
@@ -321,7 +232,7 @@ def _write(text: str) -> None:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        if sys.stderr is not None:
+            sys.stderr.flush()
     finally:
         os._exit(code)  # an interpreter's orderly shutdown costs a sixth of the whole start

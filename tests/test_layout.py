@@ -15,7 +15,7 @@ FLOORS = [
     {"payload", "project", "liveness", "stamp", "world"},
     {"marker", "ledger", "state", "verdict", "site", "config", "check", "api"},
     {"registry", "suite", "attribution", "report", "baseline", "neighbours", "examination", "settlement"},
-    {"clients", "output", "boundary", "silent", "detached"},
+    {"clients", "output", "sessions", "boundary", "silent", "detached"},
     {"commands", "__main__", "testing"},
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -9,7 +10,8 @@ from collections.abc import Sequence
 
 import click
 
-from gate import __version__, directories, files
+from gate import __version__, files
+from gate import directories as user_directories
 from gate.commands.config import config
 from gate.commands.end import end
 from gate.commands.explain import explain
@@ -28,13 +30,14 @@ OK, USAGE, CRASH, INTERRUPTED = 0, 2, 3, 130
     epilog="Example: gate run",
 )
 @click.version_option(__version__, prog_name="session-gate")
-@click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
+@click.option("-C", "directories", metavar="DIR", multiple=True, help="Act as if started in DIR.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), help="The form of the answer (text).")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
-def group(context: click.Context, directory: str | None, form: str | None, no_color: bool) -> None:
+def group(context: click.Context, directories: tuple[str, ...], form: str | None, no_color: bool) -> None:
     """The session boundary answers for what a coding agent leaves behind."""
-    context.obj = {"directory": directory and os.path.abspath(directory), "form": form, "no_color": no_color}
+    directory = os.path.abspath(os.path.join(*directories)) if directories else None
+    context.obj = {"directory": directory, "form": form, "no_color": no_color}
 
 
 for command in (start, end, run, hook, status, list_, explain, config):
@@ -59,9 +62,19 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return OK
-    except Exception as error:  # noqa: BLE001 - the last resort: one line for the user, the rest into a file
-        click.echo(f"session-gate: internal error: {type(error).__name__}; {_log(error)}", err=True)
-        return CRASH
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+            return _crash(error)
+        click.echo(f"session-gate: error: the results could not be written: {error.strerror}", err=True)
+        return USAGE
+    except Exception as error:  # noqa: BLE001 - the last resort
+        return _crash(error)
+
+
+def _crash(error: Exception) -> int:
+    """One line for the user, the rest into a file."""
+    click.echo(f"session-gate: internal error: {type(error).__name__}; {_log(error)}", err=True)
+    return CRASH
 
 
 def _log(error: Exception) -> str:
@@ -69,7 +82,7 @@ def _log(error: Exception) -> str:
     frames = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
     text = f"session-gate {__version__}, Python {sys.version}\n{frames}{type(error).__name__}\n"
     try:
-        root = directories.state_dir(os.environ)
+        root = user_directories.state_dir(os.environ)
         files.make_private_dir(root)
         path = os.path.join(root, "crash.log")
         files.write(path, text.encode("utf-8", "backslashreplace"))

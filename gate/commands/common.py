@@ -13,6 +13,7 @@ import orjson
 
 from gate.errors import GateError
 from gate.output.console import Console
+from gate.project import working_directory
 from gate.site import Site
 
 
@@ -21,14 +22,16 @@ class Call:
     """One call of the program: the directory it is about, the form of the answer, and where that goes."""
 
     directory: str
+    given: bool
     format: str
     console: Console
 
     def site(self) -> Site:
         """The site of the directory. Raises GateError."""
-        if not os.path.isdir(self.directory):
-            raise GateError(f"-C {self.directory}: no such directory")
-        return Site.at(self.directory, os.environ)
+        directory = os.path.normpath(self.directory)
+        if self.given and not os.path.isdir(directory):
+            raise GateError(f"-C {directory}: {'not a' if os.path.exists(directory) else 'no such'} directory")
+        return Site.at(directory, os.environ)
 
     def print_json(self, value: object) -> None:
         """The answer as JSON."""
@@ -46,7 +49,8 @@ def common_options(command: Callable[..., int], formats: Sequence[str] = ("text"
     def wrapped(context: click.Context, /, directory: str | None, form: str | None, no_color: bool, **rest: Any) -> int:
         outer: dict[str, Any] = context.obj or {}
         call = Call(
-            directory=os.path.join(outer.get("directory") or current_directory(), directory or ""),
+            directory=os.path.join(outer.get("directory") or working_directory(os.environ), directory or os.curdir),
+            given=bool(outer.get("directory") or directory),
             format=form or outer.get("form") or "text",
             console=Console(os.environ, no_color or outer.get("no_color", False)),
         )
@@ -62,11 +66,3 @@ def _plain(value: object) -> object:
     if isinstance(value, float):  # orjson takes subclasses of int, and refuses those of float
         return float(value)
     raise TypeError(type(value).__name__)
-
-
-def current_directory() -> str:
-    """The working directory; where it was deleted, the name that the shell still has of it."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return os.environ.get("PWD") or os.path.sep

@@ -10,7 +10,6 @@ import click
 from gate import examination
 from gate.commands.common import Call, common_options
 from gate.config import configuration as config
-from gate.errors import GateError
 from gate.quote import line
 
 
@@ -18,13 +17,13 @@ from gate.quote import line
 @click.argument("check")
 @common_options
 def explain(call: Call, check: str) -> int:
-    """Show the incident behind CHECK, what it looks at, its options, and how to clear what it finds."""
+    """Show the incident behind CHECK (or its label), what it looks at, its options, and how to clear it."""
     site = call.site()
     registry = examination.load(site)
-    registered = registry.get(check)
+    registered = registry.get(check) or next((r for r in registry.checks if r.check.label == check.upper()), None)
     if registered is None:
-        known = ", ".join(other.check.name for other in registry.checks)
-        raise GateError(f"{check}: no such check; there are {known}")
+        raise examination.no_such_check(check, [other.check.name for other in registry.checks])
+    check = registered.check.name
     options = {other.check.name: other.check.options for other in registry.checks}
     values = {key: (value, origin) for key, value, origin in config.load(site.project, os.environ, options).values()}
     described = [

@@ -25,7 +25,7 @@ _WORDS = {
     "damaged": "a file of the gate's cannot be believed",
 }
 _WHY = {
-    "age": "older than a week",
+    "age": "too old",
     "boot": "from before a restart",
     "configuration": "made under another configuration",
     "deferred": "another session was at work",

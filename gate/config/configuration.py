@@ -19,7 +19,7 @@ from gate.config.options import Texts, convert, kinds_of, show
 from gate.config.sources import Problem, Source, is_inside, read_sources
 from gate.marker import STALE_AFTER
 from gate.project import Project
-from gate.quote import name
+from gate.quote import line, name
 from gate.units import Duration
 
 __all__ = ["DEFAULT", "INJECT_LIMIT", "Configuration", "Problem", "expand", "load", "loosened"]
@@ -90,7 +90,7 @@ class Configuration:
                 limits[key] = [number, show(value, kind).strip('"')]
             elif isinstance(value, tuple):
                 lists[key] = [str(item) for item in value]
-        disabled = {check: name(file) for check, file in self.disabled.items()}
+        disabled = {check: line(file) for check, file in self.disabled.items()}
         return {"checks": sorted(self._options), "disabled": disabled, "limits": limits, "lists": lists}
 
     def _each_option(self) -> Iterable[tuple[str, Any, Any]]:

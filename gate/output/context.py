@@ -11,10 +11,11 @@ from typing import Any
 
 from gate.clock import local, local_day, parse_rfc3339
 from gate.finding import DEBT, NOTE, UNKNOWN, Reported
-from gate.marker import Marker
+from gate.marker import STALE_AFTER, Marker
 from gate.project import digest
 from gate.quote import line
 from gate.report import Report
+from gate.units import duration
 from gate.verdict import ABANDONED, DAMAGED, FIRST, PENDING, STALE, Verdict
 
 ONE_LINE_FROM = 3
@@ -51,6 +52,7 @@ def compose(
     cleared: bool,
     here: str,
     limit: int,
+    stale_after: float = STALE_AFTER,
 ) -> tuple[str, str]:
     """The text for the model, at most `limit` characters, and the line for the user; both empty when all is well."""
     standing = report.of_kind(DEBT, UNKNOWN) + [finding for finding in report.of_kind(NOTE) if finding.once]
@@ -63,7 +65,7 @@ def compose(
         text = f"SESSION-GATE DEBT: {count} unchanged since {_day(shown['since'])}: gate status"
         return text, text
     lines = [*changes, *_by_worktree(standing, here)]
-    heading = _heading(verdict, cleared, any(f.kind == DEBT for f in standing))
+    heading = _heading(verdict, cleared, any(f.kind == DEBT for f in standing), stale_after)
     return _fit(heading, lines, limit), f"session-gate: {count}: {', '.join(_labels(standing))} (gate status)"
 
 
@@ -76,7 +78,7 @@ def with_trouble(text: str, headline: str, trouble: str) -> tuple[str, str]:
     return f"{first}\n{said}" + (f"\n{rest}" if rest else ""), headline
 
 
-def _heading(verdict: Verdict, cleared: bool, debt: bool) -> str:
+def _heading(verdict: Verdict, cleared: bool, debt: bool, stale_after: float) -> str:
     name = "SESSION-GATE DEBT" if debt else "SESSION-GATE"
     record = verdict.records[-1] if verdict.records else None
     if cleared:
@@ -91,8 +93,12 @@ def _heading(verdict: Verdict, cleared: bool, debt: bool) -> str:
         reason = "lies in the future" if verdict.reason == "future" else "was unreadable"
         return f"{name}: the record of this project {reason}; everything was checked anew."
     if verdict.kind == STALE:
-        return f"{name}: {_STALE[verdict.reason].format(age='a week')}."
-    return f"{name}: the previous session left work."
+        return f"{name}: {_STALE[verdict.reason].format(age=_length(stale_after))}."
+    return f"{name}: the previous session left work." if debt else f"{name}: not everything could be established."
+
+
+def _length(seconds: float) -> str:
+    return "a week" if seconds == STALE_AFTER else str(duration(seconds))
 
 
 def _by_worktree(findings: Sequence[Reported], here: str) -> list[str]:

@@ -38,7 +38,7 @@ def print_findings(console: Console, findings: Sequence[Reported]) -> None:
             console.print(f"    {line(detail)}")
         if finding.remedy:
             console.print(f"    To look and to clear: {line(finding.remedy)}")
-        if finding.kind in (DEBT, UNKNOWN):
+        if finding.kind in (DEBT, UNKNOWN) and finding.incident:
             console.print(f"    Seen since {_day(finding.first_seen)}; gate explain {line(finding.check)}")
 
 

@@ -292,3 +292,53 @@ def test_the_program_runs_as_a_module_from_anywhere(machine: Machine, project: P
         [python, "-m", "gate", "--version"], cwd="/", env=machine.environ, capture_output=True, check=True
     )
     assert done.stdout.startswith(b"session-gate")
+
+
+def shell(machine: Machine, cwd: Path, command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["sh", "-c", command], cwd=cwd, env=machine.environ, capture_output=True, check=False)
+
+
+def test_closed_streams_and_a_deleted_directory_are_survived(machine: Machine, project: Path) -> None:
+    payload = json.dumps({"session_id": "s", "cwd": str(project), "hook_event_name": "SessionStart"})
+    for words, code in (
+        (f"{GATE} run", 0),
+        (f"{GATE} status", 0),
+        (f"{GATE} start", 0),
+        (f"echo '{payload}' | {GATE} hook start --client claude", 0),
+        (f"echo '{payload}' | {GATE} hook end --client claude", 0),
+    ):
+        for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            command = f"exec 3>&1; {words} {closed if '|' not in words else closed.removeprefix('<&- ')}"
+            done = subprocess.run(
+                ["sh", "-c", command], cwd=project, env=machine.environ, capture_output=True, check=False
+            )
+            assert (done.returncode, done.stderr) == (code, b""), command
+    machine.settle()
+    gone = machine.directory / "gone"
+    for command in ("run", "start", "status"):
+        script = f"mkdir {gone} && cd {gone} && rmdir {gone} && {GATE} {command}"
+        done = shell(machine, machine.directory, script)
+        assert (done.returncode, done.stderr) == (0, b""), command
+
+
+def test_a_remedy_pasted_into_a_shell_runs_nothing_that_a_name_says(machine: Machine, project: Path) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude" / "a$(touch pwned)`touch pwned`'; touch pwned; b.lock").write_text("999999")
+    (project / "$(touch pwned)").mkdir()
+    (project / "$(touch pwned)" / "x").write_text("")
+    report = machine.json("run", cwd=project, code=1)
+    lock = next(finding for finding in report["findings"] if finding["check"] == "stale_locks")
+    command = lock["remedy"].removeprefix("look with ").partition(" and ps")[0]
+    assert command.startswith("ls -l ")
+    done = shell(machine, project, command)
+    assert b"b.lock" in done.stdout, (command, done.stderr)
+    assert not (project / "pwned").exists()
+
+
+def test_a_disk_that_is_full_at_standard_output_is_no_crash(machine: Machine, project: Path) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([GATE, "run"], cwd=project, env=machine.environ, stdout=full, stderr=-1, check=False)
+    assert done.returncode == 2
+    assert done.stderr == b"session-gate: error: the results could not be written: No space left on device\n"

@@ -1,0 +1,131 @@
+"""Which session an event is about, and which record is its own.
+
+Ids come from clients and come back: resumed after a crash, opened in two terminals, taken up again while their end is
+still being completed; no record is ever overwritten for it. Standard library only: this is on the silent path.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gate.errors import DamagedError
+from gate.ledger import ENDING, Record, safe_id
+from gate.liveness import find_owner
+from gate.project import working_directory
+from gate.site import Site
+from gate.state import ProjectState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gate.clients import Event
+    from gate.liveness import Owner
+    from gate.site import Look
+
+
+def find_session_owner(site: Site, client: Any, event: Event) -> Owner | None:
+    """The process whose life is the session's: an ancestor of this one, or the one that the client wrote down."""
+    owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ), site.stat)
+    if owner is None and event.session:
+        owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session), site.stat)
+    return owner
+
+
+def session_id(event: Event, owner: Owner | None, client: str) -> str:
+    """The session's id as a file name; without a payload it is made of the owner. Empty where neither is known."""
+    if event.session:
+        return safe_id(event.session)
+    return f"{client}-{owner.pid}-{owner.started}" if owner is not None else ""
+
+
+def own_record(look: Look, session: str, owner: Owner | None) -> Record | None:
+    """The record that this very session, in this very process, opened before (a compaction, a resume within it)."""
+    for record in look.of_session(session) if session else ():
+        if record.state != ENDING and record.alive is not False and _same(record.owner, owner):
+            return record
+    return None
+
+
+def _same(one: Owner | None, other: Owner | None) -> bool:
+    return (one is None and other is None) or (
+        one is not None and other is not None and (one.pid, one.started) == (other.pid, other.started)
+    )
+
+
+def free_id(look: Look, session: str, owner: Owner | None) -> str:
+    """A record id for a session whose own is taken: by a dead process, a second terminal, or an end in the making."""
+    taken = {record.id for record in look.records}
+    if session not in taken:
+        return session
+    number = owner.pid if owner is not None else 2
+    while f"{session}--{number}" in taken:
+        number += 1
+    return f"{session}--{number}"
+
+
+def new_record(site: Site, client: Any, event: Event, owner: Owner | None, session: str) -> Record:
+    """The record of a session that begins now."""
+    import time
+
+    return Record(
+        id=session,
+        client=client.NAME,
+        owner=owner,
+        place=site.place,
+        since=site.clock.now(),
+        written=time.time(),
+        worktree=site.project.here,
+        cwd=event_directory(event),
+        source=event.source,
+        transcript=event.transcript,
+        root=site.project.root,
+    )
+
+
+def record_to_end(site: Site, session: str, owner: Owner | None) -> tuple[Site, Record | None]:
+    """The open record of a session that ends, in whichever project it began: people change directories."""
+    found = _pick(site.look(), session, owner)
+    if found is not None:
+        return site, found
+    try:
+        keys = os.listdir(site.state.root)
+    except OSError:
+        return site, None
+    for key in keys:
+        try:
+            found = ProjectState(site.state.root, key).ledger.read(session)
+        except DamagedError:
+            continue
+        if found is not None and found.root:
+            return Site.at(found.root, site.environ), found
+    return site, None
+
+
+def _pick(look: Look, session: str, owner: Owner | None) -> Record | None:
+    records = look.of_session(session)
+    same = [record for record in records if _same(record.owner, owner)]
+    found = same or records
+    return found[-1] if found else None
+
+
+def ended_already(site: Site, session: str) -> bool:
+    """Whether the marker already answers for this session: some clients fire their end several times."""
+    marker = site.look().marker
+    last = marker.data.get("session") if marker is not None else None
+    return isinstance(last, dict) and last.get("id") == session
+
+
+def event_directory(event: Event) -> str:
+    """Where the session is: the first usable directory that the client named, else the working directory."""
+    for directory in event.directories:
+        if os.path.isabs(directory) and _is_path(directory):
+            return directory
+    return working_directory(os.environ)
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
