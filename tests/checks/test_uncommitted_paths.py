@@ -250,7 +250,7 @@ def test_what_became_of_each_path_is_in_the_details(world: World) -> None:
         "README: in conflict",
         "new: untracked",
     ]
-    assert "git status" in str(finding.remedy)
+    assert str(finding.remedy).startswith(f"git -C {world.root} status shows it; ")
     assert not any(word in str(finding.remedy) for word in ("stash", "checkout", "clean", "reset", "--force"))
 
 
