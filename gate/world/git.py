@@ -107,7 +107,7 @@ class Git:
             output, errors = process.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
             end_group(process)
-            raise UnknownError(f"git gave no answer in {patience:.3g} s") from None
+            raise UnknownError(f"git gave no answer in {patience:.1f} s") from None
         except BaseException:
             end_group(process)
             raise
