@@ -16,10 +16,11 @@ from gate.clock import local, parse_rfc3339, rfc3339
 from gate.config import configuration as config
 from gate.directories import config_file
 from gate.errors import GateError, StateError
-from gate.finding import NOTHING, UNKNOWN, Reported
+from gate.finding import NOTHING, SKIPPED, UNKNOWN
 from gate.ledger import ENDING, Record
 from gate.marker import Marker
 from gate.neighbours import Neighbours
+from gate.own_findings import config_findings, plugin_findings
 from gate.project import digest
 from gate.quote import Phrase, line, say
 from gate.registry import Registry, load_registry
@@ -53,6 +54,7 @@ class Survey:
     made: frozenset[str]
     first: bool
     by_hand: bool
+    only: Sequence[str]
     stamp: Sequence[str]
 
 
@@ -67,7 +69,7 @@ class Examination:
     @property
     def labels(self) -> dict[str, str]:
         """The label of each check that ran."""
-        return {result.check.name: result.check.label for result in self.survey.results}
+        return {registered.check.name: registered.check.label for registered in self.survey.registry.checks}
 
 
 def survey(
@@ -118,6 +120,7 @@ def survey(
         made=frozenset(made),
         first=first,
         by_hand=by_hand,
+        only=only,
         stamp=stamp,
     )
 
@@ -151,10 +154,26 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
         elsewhere=Neighbours(site.state.root, site.project.key, surveyed.when).own,
     )
     own = [
-        *_config_findings(surveyed.configuration, surveyed.when),
-        *_plugin_findings(surveyed.registry, surveyed.when),
+        *config_findings(surveyed.configuration, surveyed.when),
+        *plugin_findings(surveyed.registry, surveyed.when),
     ]
-    return Examination(surveyed, make_report(surveyed.results, known, own), ended)
+    report = make_report(surveyed.results, known, own)
+    return Examination(surveyed, replace(report, results=[*report.results, *_not_run(surveyed)]), ended)
+
+
+def _not_run(surveyed: Survey) -> list[dict[str, Any]]:
+    """A result for each check that was to run and did not: what is switched off is said, not left out."""
+    if surveyed.only:
+        return []
+    ran = {result.check.name for result in surveyed.results}
+    rows = []
+    for name in (registered.check.name for registered in surveyed.registry.checks):
+        disabled = surveyed.configuration.disabled.get(name)
+        if name not in ran:
+            reason = f"disabled by {line(disabled)}" if disabled else "its configuration is wrong"
+            outcome = SKIPPED if disabled else UNKNOWN
+            rows.append({"check": name, "outcome": outcome, "reason": reason, "duration_ms": 0.0})
+    return rows
 
 
 def _may_answer(record: Record) -> bool:
@@ -259,36 +278,6 @@ def _since(session: object) -> Phrase:
 
 def _moment(text: str) -> Phrase:
     return say(local(parse_rfc3339(text)))
-
-
-def _config_findings(configuration: config.Configuration, now: float) -> list[Reported]:
-    return [
-        _own_finding(
-            "config", "CONFIG", str(problem), "gate config shows what is in force; mend the file that is named", now
-        )
-        for problem in configuration.problems
-    ]
-
-
-def _plugin_findings(registry: Registry, now: float) -> list[Reported]:
-    return [
-        _own_finding(
-            "plugins",
-            "PLUGIN",
-            f"{problem.source}: {problem.text}",
-            "gate list shows what is loaded; mend or remove the plugin",
-            now,
-        )
-        for problem in registry.problems
-    ]
-
-
-def _own_finding(check: str, label: str, text: str, remedy: str, now: float) -> Reported:
-    fingerprint = digest(f"{check}\0{text}".encode("utf-8", "surrogateescape"))
-    summary = f"could not check: {line(text)}"
-    return Reported(
-        check, label, UNKNOWN, summary, (), "machine", "", remedy, fingerprint, rfc3339(now), "", fingerprint
-    )
 
 
 def session_data(ended: Sequence[Record]) -> dict[str, Any] | None:

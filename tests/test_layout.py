@@ -14,7 +14,17 @@ FLOORS = [
     {"", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "finding", "tags", "detach"},
     {"payload", "project", "liveness", "stamp", "world"},
     {"marker", "ledger", "state", "verdict", "site", "config", "check", "api"},
-    {"registry", "suite", "attribution", "report", "baseline", "neighbours", "examination", "settlement"},
+    {
+        "registry",
+        "suite",
+        "attribution",
+        "report",
+        "baseline",
+        "neighbours",
+        "examination",
+        "own_findings",
+        "settlement",
+    },
     {"clients", "output", "sessions", "boundary", "silent", "detached"},
     {"commands", "__main__", "testing"},
 ]

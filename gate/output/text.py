@@ -18,7 +18,7 @@ _COUNTED = {DEBT: "to clear", UNKNOWN: "not known", DEFERRED: "deferred", NOTE: 
 def print_report(console: Console, report: Report, labels: Mapping[str, str]) -> None:
     """A line for each check, the findings, and what it comes to."""
     for result in report.results:
-        reason = f"  {result['reason']}" if result["outcome"] == "skipped" else ""
+        reason = f"  {line(result['reason'])}" if result["outcome"] in ("skipped", "unknown") else ""
         label = labels.get(result["check"], "")
         console.print(f"{label:<10}{result['check']:<20}{console.word(result['outcome'], 8)}{reason}".rstrip())
     print_findings(console, report.findings)

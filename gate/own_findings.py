@@ -1,0 +1,42 @@
+"""What the gate says of itself: mistakes in its configuration, plugins that cannot be used. Unknown, never green."""
+
+from __future__ import annotations
+
+from gate.clock import rfc3339
+from gate.config.configuration import Configuration
+from gate.finding import UNKNOWN, Reported
+from gate.project import digest
+from gate.quote import line
+from gate.registry import Registry
+
+
+def config_findings(configuration: Configuration, now: float) -> list[Reported]:
+    """One for each mistake in a configuration file."""
+    return [
+        _own_finding(
+            "config", "CONFIG", str(problem), "gate config shows what is in force; mend the file that is named", now
+        )
+        for problem in configuration.problems
+    ]
+
+
+def plugin_findings(registry: Registry, now: float) -> list[Reported]:
+    """One for each plugin that could not be used."""
+    return [
+        _own_finding(
+            "plugins",
+            "PLUGIN",
+            f"{problem.source}: {problem.text}",
+            "gate list shows what is loaded; mend or remove the plugin",
+            now,
+        )
+        for problem in registry.problems
+    ]
+
+
+def _own_finding(check: str, label: str, text: str, remedy: str, now: float) -> Reported:
+    fingerprint = digest(f"{check}\0{text}".encode("utf-8", "surrogateescape"))
+    summary = f"could not check: {line(text)}"
+    return Reported(
+        check, label, UNKNOWN, summary, (), "machine", "", remedy, fingerprint, rfc3339(now), "", fingerprint
+    )
