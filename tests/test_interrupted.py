@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -115,27 +116,36 @@ def scenario(machine: Machine, project: Path, request: pytest.FixtureRequest) ->
     return Scenario(machine, project, SCENARIOS[request.param])
 
 
-def lost(scenario: Scenario, mode: str) -> list[tuple[int, str, tuple[int, int, str]]]:
-    """The points after which the debt went unseen or the state did not recover, with what was seen there."""
+def lost(scenario: Scenario, mode: str) -> Iterator[tuple[int, str, tuple[int, int, str]]]:
+    """The points after which the debt went unseen or the state did not recover, and what was seen there; last first."""
     scenario.restore()
     total = scenario.interrupt(0, mode)
     assert 5 < total < MOST_POINTS
-    bad = []
-    for point in range(1, total + 1):
+    for point in range(total, 0, -1):
         scenario.restore()
         scenario.interrupt(point, mode)
         text, recovery = scenario.next_start(), scenario.recovery()
         if "left.py" not in text or recovery != (1, 0, ""):
-            bad.append((point, text, recovery))
-    return bad
+            yield point, text, recovery
 
 
 @pytest.mark.parametrize("scenario", list(SCENARIOS), indirect=True)
 def test_killed_anywhere_nothing_goes_unseen(scenario: Scenario) -> None:
-    assert lost(scenario, "kill") == []
+    assert list(lost(scenario, "kill")) == []
 
 
 @pytest.mark.parametrize("mode", ["ENOSPC", "EIO"])
 @pytest.mark.parametrize("scenario", ["end", "start after a dead session"], indirect=True)
 def test_with_a_disk_that_fails_anywhere_nothing_goes_unseen(scenario: Scenario, mode: str) -> None:
-    assert lost(scenario, mode) == []
+    assert list(lost(scenario, mode)) == []
+
+
+@pytest.mark.parametrize("scenario", ["end"], indirect=True)
+def test_a_record_that_goes_before_the_marker_is_written_is_found_out(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.package = tmp_path / "mutant" / "gate"
+    shutil.copytree(SOURCE, scenario.package)
+    module = scenario.package / "detached.py"
+    before, settle, after = module.read_text().partition("    settle(site, survey(")
+    assert settle
+    module.write_text(f"{before}    site.state.ledger.remove(session)\n{settle}{after}")
+    assert next(lost(scenario, "kill"), None) is not None
