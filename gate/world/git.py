@@ -107,7 +107,7 @@ class Git:
             output, errors = process.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
             end_group(process)
-            raise UnknownError(f"git gave no answer in {patience:.1f} s") from None
+            raise UnknownError(f"git gave no answer in {max(0.1, round(patience, 1)):g} s") from None
         except BaseException:
             end_group(process)
             raise
