@@ -30,7 +30,7 @@ class Evidence:
     its state; `baselines` has one entry for each session that ended since the check was last known: its subjects and
     their states at that session's start, None where no baseline was taken. `first` says that this is a first look and
     the check's subjects are such as people keep: then nobody is charged, unless a session ended. `elsewhere` tells
-    whether a subject belongs to another project.
+    whether a subject belongs to another project, `ended` whether the baselines are those of sessions that ended.
     """
 
     debts: frozenset[str] = frozenset()
@@ -39,6 +39,7 @@ class Evidence:
     living: Sequence[Living] = ()
     first: bool = False
     elsewhere: Callable[[Subject], bool] = lambda _: False
+    ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def kind_of(subject: Subject, evidence: Evidence) -> str:
         return NOTE
     if any(_is_at_work(session, subject) for session in evidence.living):
         return DEFERRED
+    if evidence.ended and any(base is not None and base.get(key) != state for base in evidence.baselines):
+        return DEBT  # it came during that session, though another that began later found it there and noted it
     if evidence.baselines and all(base is not None and base.get(key) == state for base in evidence.baselines):
         return NOTE
     if evidence.notes.get(key) == state or (evidence.first and not evidence.baselines):

@@ -74,14 +74,19 @@ def complete(site: Site, session: str) -> None:
     """Take a session's baseline just after its start, and establish what the start had no time for."""
     look = site.look()
     mine = next((record for record in look.records if record.id == session), None)
-    if mine is None or mine.state == ENDING:
+    if mine is None:
         return
+    # A session that is ending already still needs its baseline: short runs are over before this process has begun.
     surveyed = survey(site, look, mine, limit=FINISHER, first=look.marker is not None)
     if site.state.ledger.read(session) is not None:
         earlier = read_baseline(site, mine) or {}
         report = judge(site, site.look(), surveyed).report
         write_baseline(site, mine, {**report.baseline(mine.written, _last_looks(look)), **earlier})
-    if look.marker is not None and any(finding["kind"] == UNKNOWN for finding in look.marker.data["findings"]):
+    if (
+        mine.state != ENDING
+        and look.marker is not None
+        and any(finding["kind"] == UNKNOWN for finding in look.marker.data["findings"])
+    ):
         settle(site, surveyed)
 
 

@@ -151,6 +151,7 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
         since=_since(session_data(ended)),
         since_before=_since(look.marker.data.get("session") if look.marker is not None else None),
         first=surveyed.first,
+        ended=bool(ended),
         elsewhere=Neighbours(site.state.root, site.project.key, surveyed.when).own,
     )
     own = [

@@ -29,8 +29,8 @@ class Known:
     `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
     fingerprint) come from the previous marker, `baselines` are those of the sessions that ended since (None: none was
     taken), `since` names the last of them in words, `since_before` the one that the previous marker answered for.
-    `first` says that for a check which was never known this is a first look, `elsewhere` whether a check's subject
-    belongs to another project.
+    `first` says that for a check which was never known this is a first look, `ended` whether the baselines are
+    those of sessions that ended, `elsewhere` whether a check's subject belongs to another project.
     """
 
     now: float
@@ -42,6 +42,7 @@ class Known:
     since: Phrase = NOTHING
     since_before: Phrase = NOTHING
     first: bool = False
+    ended: bool = False
     elsewhere: Callable[[str, Subject], bool] = lambda _check, _subject: False
 
 
@@ -131,6 +132,7 @@ def _evidence(check: Check, known: Known) -> Evidence:
         notes=remembered.get("notes", {}),
         baselines=baselines,
         living=known.living,
+        ended=known.ended or "carried" in remembered,
         first=known.first and check.keeps and not remembered.get("known"),
         elsewhere=(lambda subject: known.elsewhere(check.name, subject)) if check.scope == MACHINE else lambda _: False,
     )

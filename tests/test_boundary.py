@@ -459,3 +459,32 @@ def test_an_old_file_that_a_session_moves_in_is_its_own(
     machine.settle()
     client.end()
     assert machine.marker()["state"] == "debt"
+
+
+def test_what_one_session_left_is_not_noted_away_by_another_that_came_and_went(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    first = open_client(project, "first")
+    assert first.start() == ""
+    machine.settle()
+    first.shell("touch -d '3 hours ago' .git/index.lock")
+    second = open_client(project, "second")
+    second.start()
+    machine.settle()
+    second.end()
+    first.end()
+    assert machine.marker()["state"] == "debt"
+    assert "index.lock" in open_client(project, "third").start()
+
+
+def test_a_run_that_is_over_at_once_still_has_its_baseline(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    for number in range(4):
+        (project / "mine.py").write_text(f"a person's work, {number}\n")
+        client = open_client(project, f"short-{number}")
+        assert client.start() == ""
+        client.end()
+        assert machine.marker()["state"] == "ok"
