@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -103,7 +104,10 @@ def test_the_whole_incident(machine: Machine, project: Path, recorders: list[sub
     text = machine.text("start", cwd=project)
     lines = text.splitlines()
     assert lines[0].startswith("SESSION-GATE DEBT")
-    assert f"  - AUDIO: {STREAMS} capture streams (expect 1)" in lines
+    (audio,) = [line for line in lines if line.startswith("  - AUDIO: ")]
+    counted = re.fullmatch(r"  - AUDIO: (\d+) capture streams \(expect 1\)", audio)
+    assert counted is not None
+    assert int(counted[1]) >= STREAMS, "what records on this machine beside them is counted too"
     assert "  - TMP: capture-live holds 600 MiB in 1 file (limit 512 MiB or 20 files)" in lines
     (lock,) = [line for line in lines if line.startswith("  - LOCK: ")]
     assert ".deepstorm/.pilot.lock" in lock
