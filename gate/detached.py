@@ -81,7 +81,11 @@ def complete(site: Site, session: str) -> None:
     if site.state.ledger.read(session) is not None:
         earlier = read_baseline(site, mine) or {}
         report = judge(site, site.look(), surveyed).report
-        write_baseline(site, mine, {**report.baseline(mine.written, _last_looks(look)), **earlier})
+        # Only what people keep can be a person's work between two sessions; what fills a directory or holds a lock then
+        # is what a session left running.
+        kept = {result.check.name for result in surveyed.results if result.check.keeps}
+        looks = {check: looked for check, looked in _last_looks(look).items() if check in kept}
+        write_baseline(site, mine, {**report.baseline(mine.written, looks), **earlier})
     if (
         mine.state != ENDING
         and look.marker is not None
