@@ -107,7 +107,7 @@ def test_a_name_that_is_a_pid_counts_where_the_content_has_none() -> None:
         ("-4242", Holder()),
         ("web-1", Holder()),
         ("web", Holder()),
-        ("../shared/version-4242", Holder()),
+        ("../other/version-4242", Holder()),
     ],
 )
 def test_a_link_to_nothing_names_host_and_pid(target: str, expected: Holder) -> None:

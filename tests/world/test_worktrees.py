@@ -327,9 +327,9 @@ def test_a_registration_that_names_no_place_is_none(content: bytes | None, world
 
 def test_a_place_of_the_other_system(world: World) -> None:
     add(world)
-    (world.root / ".git/worktrees/linked/gitdir").write_text("C:/work/project/.claude/worktrees/x/.git\n")
+    (world.root / ".git/worktrees/linked/gitdir").write_text("C:/code/project/.claude/worktrees/x/.git\n")
     (_, tree) = ours(world)
-    assert (tree.path, tree.missing) == ("C:/work/project/.claude/worktrees/x", True)
+    assert (tree.path, tree.missing) == ("C:/code/project/.claude/worktrees/x", True)
 
 
 def test_references_in_a_table_tell_no_branch(world: World) -> None:
