@@ -49,8 +49,7 @@ def find(context: Context[Options]) -> Iterator[Finding]:
         if isinstance(status, UnknownError):
             yield unknown(worktree.path, say("could not check{}: {}", where, plainly(status)))
             continue
-        if status.entries:
-            yield uncommitted(context, worktree, where, status.entries)
+        yield from uncommitted(context, worktree, where, status.entries)
         for name, reason in status.unknown:
             text = say("could not check the submodule {}{}: {}", name, where, plainly(reason))
             yield unknown(f"{worktree.path}\0{name}", text)
@@ -70,29 +69,31 @@ def look(path: str) -> Phrase:
     return say("git -C {} status shows it", ShellWord(path))
 
 
-def uncommitted(context: Context[Options], worktree: Worktree, where: Phrase, entries: Sequence[Entry]) -> Finding:
-    """The finding of one worktree, with a subject for each path."""
+def uncommitted(
+    context: Context[Options], worktree: Worktree, where: Phrase, entries: Sequence[Entry]
+) -> Iterator[Finding]:
+    """The finding of one worktree, with a subject for each path; and one for each whose last change is not known."""
 
     def summary(chosen: Chosen) -> Phrase:
         text = "{} uncommitted {}{}{}: {}. They may be a person's unfinished work."
         paths = say("path" if chosen.count == 1 else "paths")
         return say(text, chosen.count, paths, where, chosen.context, chosen.names)
 
-    def subject(entry: Entry) -> Subject:
-        last = trace(worktree.path, entry, 0.5 * context.time_left())
+    subjects = []
+    for entry in entries:
         key = f"{worktree.path}\0{entry.path}"
+        try:
+            last = trace(worktree.path, entry, 0.5 * context.time_left())
+        except UnknownError as error:
+            yield unknown(key, say("could not check {}{}: {}", entry.path, where, plainly(error)))
+            continue
         detail = say("{}: {}", entry.path, entry.words)
-        return Subject(key, entry.path, last.latest, last.state, worktree=worktree.path, detail=detail)
-
+        subjects.append(Subject(key, entry.path, last.latest, last.state, worktree=worktree.path, detail=detail))
     waiting = operation(worktree.git_dir)
     details = [say("{} is in progress there", say(waiting))] if waiting else []
-    return Finding(
-        key=worktree.path,
-        summary=summary,
-        subjects=[subject(entry) for entry in entries],
-        details=details,
-        remedy=say("{}; they go when they are committed, or whoever made them gives them up", look(worktree.path)),
-    )
+    remedy = say("{}; they go when they are committed, or whoever made them gives them up", look(worktree.path))
+    if subjects:
+        yield Finding(worktree.path, summary, subjects, details, remedy)
 
 
 @hookimpl

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gate import files
 from gate.baseline import write_baseline
 from gate.clients import Event
 from gate.clock import rfc3339
 from gate.errors import StateError
-from gate.examination import Examination, judge, survey
+from gate.examination import Examination, judge
 from gate.finding import UNKNOWN
 from gate.ledger import Record
 from gate.marker import Marker
@@ -19,6 +20,7 @@ from gate.settlement import settle
 from gate.silent import follow
 from gate.site import Look, Site
 from gate.suite import BY_HAND, START
+from gate.survey import survey
 from gate.verdict import FIRST, GREEN, PENDING, Verdict
 
 FINISHER_PATIENCE = 1.0
@@ -38,6 +40,7 @@ def start(
     cleared = [] if event.source != "clear" else _same_owner(look, mine)
     text, headline, examined = greet(site, look, verdict, mine, cleared, trouble)
     if mine is not None and not known and not trouble:
+        files.flush(site.state.ledger.record_path(mine.id))  # as `complete` does after a green start
         write_baseline(site, mine, examined.report.baseline(mine.written))
         if examined.report.of_kind(UNKNOWN):
             follow(site, "complete", mine.id, baseline=True)
@@ -53,9 +56,7 @@ def greet(
     trouble: str = "",
 ) -> tuple[str, str, Examination]:
     """Run the suite within the start budget, write the marker, and compose the text and the user's line."""
-    surveyed = survey(
-        site, look, mine, limit=START, first=verdict.kind == FIRST or look.marker is not None, cleared=cleared
-    )
+    surveyed = survey(site, look, mine, START, first=_is_first_look(look, verdict), cleared=cleared)
     said: list[str] = ["", ""]
 
     def decorate(now: Look, examined: Examination, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def greet(
             limit,
             surveyed.configuration.stale_after,
         )
-        told = {"told": _told(now.marker, mine.id, when)} if said[0] and mine is not None else {}
+        told = {"told": _told(now.marker, mine.session, when)} if said[0] and mine is not None else {}
         return {"shown": shown, "loosened": [], **told}
 
     try:
@@ -85,6 +86,13 @@ def greet(
     if trouble:
         said[:] = context.with_trouble(said[0], said[1], trouble)
     return said[0], said[1], examined
+
+
+def _is_first_look(look: Look, verdict: Verdict) -> bool:
+    """Whether a check that was never known takes a first look: nobody was here before, or they all are still."""
+    if look.marker is not None or verdict.kind == FIRST:
+        return True
+    return verdict.reason == "missing" and all(record.alive for record in verdict.records)
 
 
 def await_finisher(site: Site, look: Look, verdict: Verdict, mine: Record | None) -> tuple[Look, Verdict]:
@@ -133,4 +141,4 @@ def _same_owner(look: Look, mine: Record | None) -> list[Record]:
 def _told(marker: Marker | None, session: str, when: str) -> dict[str, str]:
     told = marker.data.get("told") if marker is not None else None
     kept = dict(list(told.items())[-50:]) if isinstance(told, dict) else {}
-    return kept | {session.partition("--")[0]: when}
+    return kept | {session: when}

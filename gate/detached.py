@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from gate import files
 from gate.baseline import read_baseline, write_baseline
 from gate.errors import GateError
-from gate.examination import judge, survey
+from gate.examination import judge
 from gate.finding import UNKNOWN
-from gate.ledger import ENDING, Record
+from gate.ledger import END_ALONE, ENDING, Record
 from gate.liveness import is_alive
+from gate.sessions import ended_elsewhere
 from gate.settlement import settle
 from gate.site import Look, Site
 from gate.suite import FINISHER
+from gate.survey import survey
 
 OWNER_PATIENCE = 10.0
 """Seconds to wait for the client to be gone: it ends its own children only after its end hook has returned."""
@@ -60,14 +62,15 @@ def finish(site: Site, session: str) -> None:
     if record is None or record.state != ENDING:
         return
     await_owner(site, record)
-    await_release(site.state.ledger.baseline_path(session) + ".lock", BASELINE_PATIENCE)
+    await_release(site.state.ledger.baseline_lock_path(session), BASELINE_PATIENCE)
     look = site.look()
-    mine = next((record for record in look.records if record.id == session), None)
+    mine = next((there for there in look.records if there.identity == record.identity), None)
     if mine is None:
         return
-    settle(site, survey(site, look, mine, limit=FINISHER))
-    # This process holds the session's own lock, so `settle` has left its record to it.
-    site.state.ledger.remove(session)
+    if mine.source == END_ALONE and ended_elsewhere(site, mine.session):
+        site.state.ledger.remove(session)
+        return
+    settle(site, survey(site, look, mine, limit=FINISHER), finished=session)
 
 
 def complete(site: Site, session: str) -> None:
@@ -76,9 +79,12 @@ def complete(site: Site, session: str) -> None:
     mine = next((record for record in look.records if record.id == session), None)
     if mine is None:
         return
+    # A record that lasts is what tells, after a crash of the machine, that nobody worked here.
+    files.flush(site.state.ledger.record_path(session))
     # A session that is ending already still needs its baseline: short runs are over before this process has begun.
     surveyed = survey(site, look, mine, limit=FINISHER, first=look.marker is not None)
-    if site.state.ledger.read(session) is not None:
+    there = site.state.ledger.read(session)
+    if there is not None and there.identity == mine.identity:
         earlier = read_baseline(site, mine) or {}
         report = judge(site, site.look(), surveyed).report
         # Only what people keep can be a person's work between two sessions; what fills a directory or holds a lock then
@@ -137,6 +143,6 @@ def _release(site: Site, session: str, fd: int, task: str) -> None:
         return
     path = site.state.ledger.lock_path(session)
     if task == "complete":
-        path = site.state.ledger.baseline_path(session) + ".lock"
+        path = site.state.ledger.baseline_lock_path(session)
     files.remove(path)
     os.close(fd)

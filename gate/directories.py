@@ -34,6 +34,16 @@ def config_file(environ: Mapping[str, str], platform: str = sys.platform) -> str
     return os.path.join(_user_dir(environ, platform, "XDG_CONFIG_HOME", ".config"), "config.toml")
 
 
+def cache_dir(environ: Mapping[str, str], platform: str = sys.platform) -> str:
+    """The platform's user cache directory. Raises StateError where there is no home."""
+    if platform == "win32":
+        return os.path.join(_user_dir(environ, platform, "", ""), "Cache")
+    if platform == "darwin":
+        base = _absolute(environ.get("XDG_CACHE_HOME")) or os.path.join(_home(environ), "Library", "Caches")
+        return os.path.join(base, APP)
+    return _user_dir(environ, platform, "XDG_CACHE_HOME", ".cache")
+
+
 def _given(path: str, variable: str) -> str:
     try:
         return os.path.abspath(path)

@@ -29,18 +29,25 @@ defers its findings and proves nothing: a start beside it is not green."""
 OPEN = "open"
 ENDING = "ending"
 
+END_ALONE = "end"
+"""The source of a record that only an end has written: of this session no start is known."""
+
+
+Identity = tuple[str, float]
+
 
 class Record:
     """A session's file while it is open.
 
-    `since` is when it began by the wall clock (shown to people), `written` the same by the file system's clock
-    (compared with files). Not stored but seen when the ledger was read: `alive`, of its owner; `pulse`, that its
+    `session` is the session's id as a file name, `id` that of the file: another one where the first was taken. `since`
+    is when it began by the wall clock (shown to people), `written` the same by the file system's clock (compared with
+    files). Not stored but seen when the ledger was read: `alive`, of its owner; `pulse`, that its
     transcript changed a short while ago; `finishing`, that its finisher is at work.
     """
 
     __slots__ = (
-        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "pulse", "root", "since", "source",
-        "state", "transcript", "worktree", "written",
+        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "pulse", "root", "session", "since",
+        "source", "state", "transcript", "worktree", "written",
     )  # fmt: skip
 
     def __init__(
@@ -58,8 +65,10 @@ class Record:
         root: str = "",
         state: str = OPEN,
         ended: float | None = None,
+        session: str = "",
     ) -> None:
         self.id = id
+        self.session = session or id
         self.client = client
         self.owner = owner
         self.place = place
@@ -76,11 +85,17 @@ class Record:
         self.pulse = False
         self.finishing = False
 
+    @property
+    def identity(self) -> Identity:
+        """What tells it from a later record of the same id."""
+        return (self.id, self.written)
+
     def to_json(self) -> dict[str, Any]:
         """The JSON object that is stored."""
         return {
             "schema": SCHEMA,
             "id": self.id,
+            "session": self.session,
             "client": self.client,
             "state": self.state,
             "since": rfc3339(self.since),
@@ -99,7 +114,8 @@ class Record:
 
 
 _STRINGS = (
-    "id", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript", "root",
+    "id", "session", "client", "state", "since", "host", "boot", "namespace", "worktree", "cwd", "source", "transcript",
+    "root",
 )  # fmt: skip
 
 
@@ -115,8 +131,8 @@ def parse(data: bytes) -> Record:
             raise DamagedError("is not a record")
         if type(value["written"]) not in (int, float) or not 0 <= value["written"] < 1e18:
             raise DamagedError("has no usable 'written'")
-        if value["state"] not in (OPEN, ENDING) or safe_id(value["id"]) != value["id"]:
-            raise DamagedError("has no usable 'state' or 'id'")
+        if value["state"] not in (OPEN, ENDING) or any(safe_id(value[key]) != value[key] for key in ("id", "session")):
+            raise DamagedError("has no usable 'state', 'id' or 'session'")
         return Record(
             id=value["id"],
             client=value["client"],
@@ -131,6 +147,7 @@ def parse(data: bytes) -> Record:
             root=value["root"],
             state=value["state"],
             ended=None if value["ended"] is None else parse_rfc3339(value["ended"]),
+            session=value["session"],
         )
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
         raise DamagedError("is not a complete record") from None
@@ -174,6 +191,18 @@ class Ledger:
     def baseline_path(self, session: str) -> str:
         """What was already so in the project when the session started."""
         return os.path.join(self.directory, session + ".baseline")
+
+    def baseline_lock_path(self, session: str) -> str:
+        """The lock that whoever takes a session's baseline holds as long as it lives."""
+        return self.baseline_path(session) + ".lock"
+
+    def may_hold(self, session: str) -> bool:
+        """Whether one of the records can be this session's, by their names alone."""
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return False
+        return any(name.endswith(".json") and name.startswith((session, "id-")) for name in names)
 
     def read(self, session: str) -> Record | None:
         """One record, None where there is none. Raises DamagedError."""
@@ -225,8 +254,9 @@ class Ledger:
     def remove(self, session: str) -> None:
         """Remove a record and what lies beside it; the record goes last, so that a death in the middle shows."""
         files.remove(self.baseline_path(session))
-        if not files.is_held(self.lock_path(session)):
-            files.remove(self.lock_path(session))
+        for lock in (self.lock_path(session), self.baseline_lock_path(session)):
+            if not files.is_held(lock):
+                files.remove(lock)
         files.remove(self.record_path(session))
 
 

@@ -24,6 +24,11 @@ DEBT = "debt"
 STALE_AFTER = 7 * 86400.0
 """Seconds: a week-old green is no evidence."""
 
+UNWRITTEN = "unwritten"
+DOUBTED = "doubted"
+"""Why a marker was retired: what was to be said after it could not be written; or another project's suite saw something
+that belongs here."""
+
 _RED = ("debt", "unknown")
 
 
@@ -37,7 +42,7 @@ class Marker:
 
     __slots__ = ("data", "retired", "when")
 
-    def __init__(self, data: dict[str, Any], retired: bool = False) -> None:
+    def __init__(self, data: dict[str, Any], retired: str = "") -> None:
         self.data = data
         self.retired = retired
         self.when = parse_rfc3339(data["when"])
@@ -168,6 +173,7 @@ _PARTS: dict[str, Fits] = {
 }
 _OPTIONAL: dict[str, Fits] = {
     "configuration": _object({}, {}),
+    "ended": _list_of(_text),
     "loosened": _list_of(_text),
     "made": _list_of(_text),
     "told": _table_of(_time),
@@ -178,20 +184,26 @@ _OPTIONAL: dict[str, Fits] = {
 class MarkerFile:
     """The marker of one project on disk. A retired marker lies beside its place: it is remembered, not believed."""
 
-    __slots__ = ("path", "retired_path")
+    __slots__ = ("path", "retired_paths")
 
     def __init__(self, project_dir: str) -> None:
         self.path = os.path.join(project_dir, "marker.json")
-        self.retired_path = os.path.join(project_dir, "marker.retired.json")
+        self.retired_paths = {
+            UNWRITTEN: os.path.join(project_dir, "marker.retired.json"),
+            DOUBTED: os.path.join(project_dir, "marker.doubted.json"),
+        }
 
     def read(self) -> Marker | None:
-        """The marker, the retired one where there is no other, or None. Raises DamagedError."""
+        """The marker, a retired one where there is no other, or None. Raises DamagedError."""
         data = files.read(self.path)
         if data is not None:
             return parse(data)
         # A damaged one is damage too: with None a project that had a marker would pass for one never looked at.
-        data = files.read(self.retired_path)
-        return None if data is None else Marker(parse(data).data, retired=True)
+        for reason, path in self.retired_paths.items():
+            data = files.read(path)
+            if data is not None:
+                return Marker(parse(data).data, reason)
+        return None
 
     def write(self, data: dict[str, Any], text: bytes) -> bool:
         """Replace the marker by a suite that began later; an older one is dropped (False). The caller holds the
@@ -206,13 +218,14 @@ class MarkerFile:
         if there is not None and not there.retired and _began_later(there, data["began"]):
             return False
         files.write(self.path, text)
-        files.remove(self.retired_path)
+        for path in self.retired_paths.values():
+            files.remove(path)
         return True
 
-    def retire(self) -> None:
+    def retire(self, reason: str) -> None:
         """Take the marker's word away without a write, so that a full disk cannot prevent it. Raises StateError."""
         try:
-            os.replace(self.path, self.retired_path)
+            os.replace(self.path, self.retired_paths[reason])
         except FileNotFoundError:
             pass
         except OSError as error:

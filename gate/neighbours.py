@@ -7,59 +7,93 @@ where it arose.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection
 from functools import cached_property
 
 from gate.attribution import key_of
 from gate.errors import DamagedError
-from gate.finding import Subject
-from gate.marker import Marker
+from gate.finding import SKIPPED, Subject
+from gate.ledger import safe_id
+from gate.marker import DOUBTED, Marker
 from gate.project import find_project
 from gate.state import ProjectState
 
 
 class Neighbours:
-    """Every project of a state directory but one. Reads nothing before it is asked."""
+    """Every project of a state directory but `own`, which is one's own. Reads nothing before it is asked.
 
-    def __init__(self, state_dir: str, own_key: str, now: float) -> None:
-        self._state_dir = state_dir
-        self._own_key = own_key
+    `sessions` are the ids of one's own sessions. A neighbour that was not looked at for as long as its marker is good
+    for, or is gone, or whose check did not run, claims nothing: what it claims would never be seen.
+    """
+
+    def __init__(self, own: ProjectState, now: float, sessions: Collection[str]) -> None:
+        self._own = own
         self._now = now
+        self._sessions = sessions
 
-    def own(self, check: str, subject: Subject) -> bool:
-        """Whether a subject belongs to another project: by its working directory, or because it stands as debt there.
+    def owner(self, check: str, subject: Subject) -> str:
+        """The root of the other project that a subject belongs to, empty where it is one's own, or nobody else's.
 
-        A neighbour that was not looked at for a week, or is gone, claims nothing: its debt would never be seen.
+        Its tag says so, else its working directory, else that it stands as debt there.
         """
+        if subject.tag is not None:
+            if safe_id(subject.tag) in self._sessions:
+                return ""
+            for key, marker in self._markers.items():
+                if _ran(marker, check) and self._knows(key, marker, safe_id(subject.tag)):
+                    return str(marker.data["project"])
         if subject.directory:
             key = find_project(subject.directory).key
-            if key == self._own_key:
-                return False
-            if key in self._claims:
-                return True
+            if key == self._own.key:
+                return ""
+            if key in self._markers and _ran(self._markers[key], check):
+                return str(self._markers[key].data["project"])
         mine = key_of(subject)
-        return any(mine in claims.get(check, ()) for claims in self._claims.values())
+        for marker in self._markers.values():
+            if _ran(marker, check) and mine in marker.data["memory"].get(check, {}).get("debt", ()):
+                return str(marker.data["project"])
+        return ""
+
+    def doubt(self, root: str, seen: Collection[tuple[str, str]]) -> None:
+        """Take its green marker's word from the project at `root`, where it knows nothing of what was `seen` of it:
+        checks and keys of subjects. Raises StateError.
+        """
+        for key, marker in self._markers.items():
+            if marker.data["project"] != root or all(_remembers(marker, check, subject) for check, subject in seen):
+                continue
+            state = ProjectState(self._own.root, key)
+            with state.lock():
+                there = _read(state)
+                if there is not None and there.state == "ok" and there.when <= self._now:
+                    state.marker_file.retire(DOUBTED)
+
+    def _knows(self, key: str, marker: Marker, session: str) -> bool:
+        return session in marker.data.get("ended", ()) or ProjectState(self._own.root, key).ledger.may_hold(session)
 
     @cached_property
-    def _claims(self) -> dict[str, dict[str, set[str]]]:
-        return {
-            key: {check: set(remembered["debt"]) for check, remembered in marker.data["memory"].items()}
-            for key, marker in self._markers()
-        }
-
-    def _markers(self) -> Iterator[tuple[str, Marker]]:
+    def _markers(self) -> dict[str, Marker]:
         try:
-            keys = os.listdir(self._state_dir)
+            keys = sorted(os.listdir(self._own.root))
         except OSError:
-            return
-        for key in keys:
-            if key == self._own_key:
-                continue
-            try:
-                marker = ProjectState(self._state_dir, key).marker_file.read()
-            except DamagedError:
-                continue
-            if marker is None or self._now - marker.when > marker.stale_after:
-                continue
-            if os.path.isdir(marker.data["project"]):
-                yield key, marker
+            return {}
+        markers = {key: _read(ProjectState(self._own.root, key)) for key in keys if key != self._own.key}
+        return {key: marker for key, marker in markers.items() if marker is not None and self._is_visited(marker)}
+
+    def _is_visited(self, marker: Marker) -> bool:
+        return self._now - marker.when <= marker.stale_after and os.path.isdir(marker.data["project"])
+
+
+def _read(state: ProjectState) -> Marker | None:
+    try:
+        return state.marker_file.read()
+    except DamagedError:
+        return None
+
+
+def _remembers(marker: Marker, check: str, subject: str) -> bool:
+    known = marker.data["memory"].get(check, {})
+    return subject in known.get("debt", ()) or subject in known.get("notes", ())
+
+
+def _ran(marker: Marker, check: str) -> bool:
+    return any(result["check"] == check and result["outcome"] != SKIPPED for result in marker.data["results"])

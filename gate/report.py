@@ -27,33 +27,41 @@ class Known:
     """What is known before the suite's results are judged.
 
     `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
-    fingerprint) come from the previous marker, `baselines` are those of the sessions that ended since (None: none was
-    taken), `since` names the last of them in words, `since_before` the one that the previous marker answered for.
+    fingerprint) come from the previous marker, `baselines` are those of the sessions that ended since (where none was
+    taken, when the session began, by the file system's clock; None: that is not known either), `since` names the last
+    of them in words, `since_before` the one that the previous marker answered for.
     `first` says that for a check which was never known this is a first look, `ended` whether the baselines are
-    those of sessions that ended, `elsewhere` whether a check's subject belongs to another project.
+    those of sessions that ended, `owner` the root of the other project that a check's subject belongs to. `quiet` is
+    until when nobody but a person can have worked since the marker, by the file system's clock; None where that cannot
+    be told. `worktrees` are those in which a session's record stands.
     """
 
     now: float
     looked: float
     memory: Mapping[str, Any] = field(default_factory=dict)
     first_seen: Mapping[str, str] = field(default_factory=dict)
-    baselines: Sequence[Baseline | None] = ()
+    baselines: Sequence[Baseline | float | None] = ()
     living: Sequence[Living] = ()
     since: Phrase = NOTHING
     since_before: Phrase = NOTHING
     first: bool = False
     ended: bool = False
-    elsewhere: Callable[[str, Subject], bool] = lambda _check, _subject: False
+    worktrees: frozenset[str] = frozenset()
+    owner: Callable[[str, Subject], str] = lambda _check, _subject: ""
+    quiet: float | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one run of the suite came to. `memory` and `seen` are for the next marker and for a session's baseline."""
+    """What one run of the suite came to. `memory` and `seen` are for the next marker and for a session's baseline,
+    `others` what it found of other projects and is more than tolerated, by their roots: checks and keys of subjects.
+    """
 
     results: Sequence[Mapping[str, Any]]
     findings: Sequence[Reported]
     memory: Mapping[str, Any]
     seen: Seen
+    others: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -97,6 +105,7 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
     findings: list[Reported] = []
     memory = dict(known.memory)
     seen: dict[str, Sequence[tuple[Subject, str]]] = {}
+    others: dict[str, list[tuple[str, str]]] = {}
     for result in results:
         check = result.check
         evidence = _evidence(check, known)
@@ -114,8 +123,11 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
         )
         memory[check.name] = _remember(check, result, outcome, parts, reported, known)
         if outcome in (CLEAN, DEBT) and not any(finding.kind == UNKNOWN for finding in result.findings):
-            seen[check.name] = [(subject, part.kind) for _, part in parts for subject in part.subjects]
-    return Report(shown, [*findings, *extra], memory, seen)
+            seen[check.name] = [(s, part.kind) for _, part in parts if not part.owner for s in part.subjects]
+        for finding, part in parts:
+            if part.owner and len(part.subjects) > finding.tolerated:
+                others.setdefault(part.owner, []).extend((check.name, key_of(subject)) for subject in part.subjects)
+    return Report(shown, [*findings, *extra], memory, seen, others)
 
 
 def _came_after(subject: Subject, looked: float | None) -> bool:
@@ -124,7 +136,7 @@ def _came_after(subject: Subject, looked: float | None) -> bool:
 
 def _evidence(check: Check, known: Known) -> Evidence:
     remembered = known.memory.get(check.name, {})
-    baselines = [None if base is None else base.get(check.name) for base in known.baselines]
+    baselines = [_baseline_of(check, base) for base in known.baselines]
     if "carried" in remembered:
         baselines.append(remembered["carried"])
     return Evidence(
@@ -134,8 +146,23 @@ def _evidence(check: Check, known: Known) -> Evidence:
         living=known.living,
         ended=known.ended or "carried" in remembered,
         first=known.first and check.keeps and not remembered.get("known"),
-        elsewhere=(lambda subject: known.elsewhere(check.name, subject)) if check.scope == MACHINE else lambda _: False,
+        worktrees=known.worktrees,
+        owner=(lambda subject: known.owner(check.name, subject)) if check.scope == MACHINE else lambda _: "",
+        quiet=_quiet(check, known, remembered),
     )
+
+
+def _baseline_of(check: Check, baseline: Baseline | float | None) -> Mapping[str, str] | float | None:
+    if isinstance(baseline, float):
+        # Only of what people keep: what fills a directory or holds a lock before a session is what another left.
+        return baseline if check.keeps else None
+    return None if baseline is None else baseline.get(check.name)
+
+
+def _quiet(check: Check, known: Known, remembered: Mapping[str, Any]) -> tuple[float, float] | None:
+    if known.quiet is None or not check.keeps or "carried" in remembered or not remembered.get("looked"):
+        return None
+    return float(remembered["looked"]), known.quiet
 
 
 def _outcome(outcome: str, reported: Sequence[Reported]) -> str:
@@ -160,7 +187,8 @@ def _remember(
     now = rfc3339(known.now)
     old_debt = before.get("debt", {})
     debt = {key_of(s): old_debt.get(key_of(s), now) for _, part in parts if part.kind == DEBT for s in part.subjects}
-    notes = {key_of(s): s.fingerprint for _, part in parts if part.kind == NOTE for s in part.subjects}
+    own = [part for _, part in parts if part.kind == NOTE and not part.owner]
+    notes = {key_of(s): s.fingerprint for part in own for s in part.subjects}
     if any(finding.kind == UNKNOWN for finding in result.findings):
         carried = _intersection([*_evidence(check, known).baselines])
         return {
@@ -175,11 +203,12 @@ def _remember(
     return {"known": now, "looked": known.looked, "last": last, "debt": debt, "notes": notes}
 
 
-def _intersection(baselines: Sequence[Mapping[str, str] | None]) -> dict[str, str] | None:
+def _intersection(baselines: Sequence[Mapping[str, str] | float | None]) -> dict[str, str] | None:
     """What was there before every one of several sessions; None where one of them has no baseline."""
-    if not baselines or any(base is None for base in baselines):
+    whole = [base for base in baselines if isinstance(base, Mapping)]
+    if not whole or len(whole) < len(baselines):
         return None
-    first, *rest = [base for base in baselines if base is not None]
+    first, *rest = whole
     return {key: state for key, state in first.items() if all(base.get(key) == state for base in rest)}
 
 
@@ -216,6 +245,8 @@ def _details(finding: Finding, part: Part) -> tuple[str, ...]:
 def _context(part: Part, known: Known, debts: Mapping[str, str]) -> Phrase:
     if part.kind == DEFERRED:
         return say(", changed while another session is at work")
+    if part.owner:
+        return say(", which is a matter of {}", part.owner)
     if part.kind == NOTE:
         return say(", from before") if part.found else NOTHING
     old = part.subjects and all(key_of(subject) in debts for subject in part.subjects)

@@ -13,10 +13,13 @@ from gate.ledger import ENDING, Record, safe_id
 from gate.liveness import find_owner
 from gate.project import working_directory
 from gate.site import Site
-from gate.state import ProjectState
+
+TICK = 0.02
+"""Seconds by which the time of a change may lag behind the clock: kernels stamp files by their ticks, 10 ms or less."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from gate.clients import Event
@@ -53,31 +56,32 @@ def _same(one: Owner | None, other: Owner | None) -> bool:
     )
 
 
-def free_id(look: Look, session: str, owner: Owner | None) -> str:
-    """A record id for a session whose own is taken: by a dead process, a second terminal, or an end in the making."""
-    taken = {record.id for record in look.records}
-    if session not in taken:
-        return session
-    number = owner.pid if owner is not None else 2
-    while f"{session}--{number}" in taken:
+def free_id(site: Site, session: str, owner: Owner | None) -> str:
+    """A record id for a session whose own is taken: by a dead process, a second terminal, an end in the making, or a
+    file that cannot be read.
+    """
+    free, number = session, owner.pid if owner is not None else 2
+    while os.path.lexists(site.state.ledger.record_path(free)):
+        free = safe_id(f"{session}--{number}")
         number += 1
-    return f"{session}--{number}"
+    return free
 
 
-def new_record(site: Site, client: Any, event: Event, owner: Owner | None, session: str) -> Record:
-    """The record of a session that begins now."""
+def new_record(site: Site, client: Any, event: Event, owner: Owner | None, session: str, source: str) -> Record:
+    """The record of a session that begins now; `source` says with what event."""
     import time
 
     return Record(
-        id=session,
+        id=free_id(site, session, owner),
+        session=session,
         client=client.NAME,
         owner=owner,
         place=site.place,
         since=site.clock.now(),
-        written=time.time(),
+        written=time.time() - TICK,
         worktree=site.project.here,
         cwd=event_directory(event),
-        source=event.source,
+        source=source,
         transcript=event.transcript,
         root=site.project.root,
     )
@@ -85,35 +89,48 @@ def new_record(site: Site, client: Any, event: Event, owner: Owner | None, sessi
 
 def record_to_end(site: Site, session: str, owner: Owner | None) -> tuple[Site, Record | None]:
     """The open record of a session that ends, in whichever project it began: people change directories."""
-    found = _pick(site.look(), session, owner)
+    found = _pick(site.look().of_session(session), owner)
     if found is not None:
         return site, found
-    try:
-        keys = os.listdir(site.state.root)
-    except OSError:
-        return site, None
-    for key in keys:
-        try:
-            found = ProjectState(site.state.root, key).ledger.read(session)
-        except DamagedError:
+    for key in _project_keys(site):
+        there = site.with_state_of(key)
+        if not there.state.ledger.may_hold(session):
             continue
+        found = _pick(there.look().of_session(session), owner)
         if found is not None and found.root:
-            return Site.at(found.root, site.environ), found
+            return site.with_state_of(key, found.root), found
     return site, None
 
 
-def _pick(look: Look, session: str, owner: Owner | None) -> Record | None:
-    records = look.of_session(session)
+def _pick(records: Sequence[Record], owner: Owner | None) -> Record | None:
+    """Of a session's records the one that this end is about. Never another living terminal's: what that leaves would
+    have no record when it dies.
+    """
     same = [record for record in records if _same(record.owner, owner)]
-    found = same or records
+    others = [record for record in records if record.owner is None or owner is None or record.alive is False]
+    found = same or sorted(others, key=lambda record: record.alive is True, reverse=True)
     return found[-1] if found else None
 
 
 def ended_already(site: Site, session: str) -> bool:
-    """Whether the marker already answers for this session: some clients fire their end several times."""
-    marker = site.look().marker
-    last = marker.data.get("session") if marker is not None else None
-    return isinstance(last, dict) and last.get("id") == session
+    """Whether this project's marker already answers for the session: some clients fire their end several times."""
+    try:
+        marker = site.state.marker_file.read()
+    except DamagedError:
+        return False
+    return marker is not None and session in marker.data.get("ended", ())
+
+
+def ended_elsewhere(site: Site, session: str) -> bool:
+    """The same of any other project's: an end can be fired again from another directory. This reads every marker."""
+    return any(key != site.state.key and ended_already(site.with_state_of(key), session) for key in _project_keys(site))
+
+
+def _project_keys(site: Site) -> list[str]:
+    try:
+        return sorted(os.listdir(site.state.root))
+    except OSError:
+        return []
 
 
 def event_directory(event: Event) -> str:

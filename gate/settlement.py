@@ -10,23 +10,28 @@ from typing import Any
 
 import orjson
 
-from gate import files
+from gate import files, trail
 from gate.clock import rfc3339
 from gate.config.loosening import loosened
-from gate.errors import NewerSchemaError, StateError
-from gate.examination import Examination, Survey, judge, session_data
-from gate.marker import SCHEMA, Marker
+from gate.errors import DamagedError, NewerSchemaError, StateError
+from gate.examination import Examination, judge, session_data
+from gate.marker import SCHEMA, UNWRITTEN, Marker
 from gate.site import Look, Site
+from gate.survey import Survey
+
+MOST_ENDED = 50
+"""How many sessions that ended are remembered: an end can be fired again, and a process of theirs turn up later."""
 
 Decorate = Callable[[Look, Examination, dict[str, Any]], Mapping[str, Any]]
 """Adds to a marker what its writer alone knows, given what was read and the marker's data so far."""
 
 
-def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None) -> Examination:
+def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None, finished: str = "") -> Examination:
     """Judge a survey under the project's lock, replace the marker, and remove the records that it answers for.
 
-    A marker of a suite that began later stays; the records go all the same, since that one saw them too. Raises
-    StateError, after the marker's word was taken away.
+    A finisher that is at work answers for its own session, so its record stays, but for that of the caller itself,
+    `finished`. A marker of a suite that began later stays; the records go all the same, since that one saw them too.
+    Raises StateError, after the marker's word was taken away.
     """
     try:
         site.state.ensure()
@@ -36,23 +41,38 @@ def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None) -> Ex
             data = marker_data(site, look.marker, examined)
             data |= decorate(look, examined, data) if decorate is not None else {}
             site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
+            if examined.ended:
+                # Their records must not be gone for good before the marker is there for good.
+                files.flush(site.state.marker_file.path)
             for record in examined.ended:
-                # A finisher that is at work answers for its own session.
-                if not files.is_held(site.state.ledger.lock_path(record.id)):
+                if record.id == finished or not files.is_held(site.state.ledger.lock_path(record.id)):
                     site.state.ledger.remove(record.id)
-            for path in look.damaged:
-                if path != site.state.marker_file.path:
-                    site.state.ledger.remove_damaged(path)
+            for path in surveyed.damaged.intersection(look.damaged) - {site.state.marker_file.path}:
+                site.state.ledger.remove_damaged(path)
     except NewerSchemaError:
         path = site.state.marker_file.path
         raise StateError(f"{path}: was written by a newer session-gate; upgrade this one") from None
     except StateError:
         with contextlib.suppress(StateError):
-            site.state.marker_file.retire()
+            site.state.marker_file.retire(UNWRITTEN)
         raise
+    for root, seen in examined.report.others.items():
+        with contextlib.suppress(StateError):  # it is looked at when its marker is a week old, or red anyway
+            examined.neighbours.doubt(root, seen)
+    trail.remember(site.state.root, site.environ)
     files.sweep_temporaries(site.state.directory)
     files.sweep_temporaries(site.state.ledger.directory)
     return examined
+
+
+def forget_told(site: Site, session: str) -> None:
+    """Note in the marker that a session knows by now that what it was once told of is gone: that is said once."""
+    with contextlib.suppress(StateError, DamagedError), site.state.lock():
+        marker = site.state.marker_file.read()
+        if marker is not None and not marker.retired and session in marker.data.get("told", {}):
+            told = {told: when for told, when in marker.data["told"].items() if told != session}
+            data = marker.data | {"told": told}
+            site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def marker_data(site: Site, before: Marker | None, examined: Examination) -> dict[str, Any]:
@@ -76,6 +96,7 @@ def marker_data(site: Site, before: Marker | None, examined: Examination) -> dic
         "loosened": _still_to_say(old, snapshot),
         "memory": report.memory,
         "made": sorted(surveyed.made),
+        "ended": [*old.get("ended", []), *(record.session for record in examined.ended)][-MOST_ENDED:],
         "shown": old.get("shown", {}),
         "told": old.get("told", {}),
     }

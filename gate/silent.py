@@ -18,13 +18,13 @@ if __name__ == "__main__":
 from gate import detach, files, payload
 from gate.clients import NAMES
 from gate.errors import GateError, StateError
-from gate.ledger import ENDING, safe_id
+from gate.ledger import END_ALONE, ENDING, safe_id
+from gate.marker import UNWRITTEN
 from gate.project import working_directory
 from gate.sessions import (
     ended_already,
     event_directory,
     find_session_owner,
-    free_id,
     new_record,
     own_record,
     record_to_end,
@@ -89,7 +89,7 @@ def start(site: Site, client: Any, event: Event) -> str:
     if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
         return ""
     if mine is None and session:
-        mine = new_record(site, client, event, owner, free_id(look, session, owner))
+        mine = new_record(site, client, event, owner, session, event.source)
     trouble = ""
     if mine is not None and not known:
         try:
@@ -106,6 +106,7 @@ def start(site: Site, client: Any, event: Event) -> str:
         if mine is not None and not known:
             follow(site, "complete", mine.id, baseline=True)
         if look.marker is not None and _was_told(look, event):
+            _awake("settlement").forget_told(site, safe_id(event.session))
             line = "SESSION-GATE: what an earlier text in this conversation reported is gone; nothing is left behind."
             return str(client.render_start(line, line))
         return ""
@@ -136,7 +137,7 @@ def end(site: Site, client: Any, event: Event) -> None:
     if record is None:
         if ended_already(site, session):
             return
-        record = new_record(site, client, event, owner, session)
+        record = new_record(site, client, event, owner, session, END_ALONE)
     try:
         site.state.ensure()
         lock = files.Lock(site.state.ledger.lock_path(record.id))
@@ -148,12 +149,13 @@ def end(site: Site, client: Any, event: Event) -> None:
     except StateError:
         _distrust(site)
         raise
-    follow(site, "finish", record.id, keep=lock.fd)
+    if site.project.key == site.state.key:  # else the project is gone, and with it whatever could be looked at
+        follow(site, "finish", record.id, keep=lock.fd)
 
 
 def _distrust(site: Site) -> None:
     try:
-        site.state.marker_file.retire()
+        site.state.marker_file.retire(UNWRITTEN)
     except StateError:
         pass  # where nothing at all can be written, the next start cannot write its record either, and says so
 
@@ -162,7 +164,7 @@ def follow(site: Site, task: str, session: str, keep: int = -1, baseline: bool =
     """Start the detached process that completes an end (`finish`) or a start (`complete`). `keep` is a lock that it
     holds as long as it lives.
     """
-    held = files.Lock(site.state.ledger.baseline_path(session) + ".lock")
+    held = files.Lock(site.state.ledger.baseline_lock_path(session))
     if baseline and held.acquire():
         keep = held.fd
     command = detach.own_command(os.path.abspath(__file__), task, site.project.root, session, str(keep))

@@ -55,6 +55,13 @@ class Site:
         """The site of a directory. Raises StateError and GateError."""
         return cls(find_project(directory), environ, Clock.from_environ(environ), directories.state_dir(environ))
 
+    def with_state_of(self, key: str, root: str = "") -> Site:
+        """The same with another project's place in the state; with `root`, as seen from that project."""
+        project = find_project(root) if root else self.project
+        site = Site(project, self.environ, self.clock, self.state.root, self.stat)
+        site.state = ProjectState(self.state.root, key)
+        return site
+
     def stamp(self) -> list[str]:
         """The stamp of the configuration in force here."""
         return stamp(self.project, self.environ)
@@ -69,22 +76,31 @@ class Site:
         except DamagedError:
             damaged.append(self.state.marker_file.path)
         records, unreadable = self.state.ledger.read_all(self.place, self.stat)
-        return Look(marker, records, damaged + unreadable, since_boot)
+        look = Look(marker, records, damaged + unreadable, since_boot)
+        if marker is None and not records and not look.damaged:
+            from gate import trail
+
+            look.removed = trail.is_removed(self.state.root, self.environ)
+        return look
 
     def judge(self, look: Look, me: str | None) -> Verdict:
         """The verdict for session `me` on what was read."""
-        return verdict(look.marker, look.records, me, self.clock.now(), self.clock.boot, self.stamp(), look.damaged)
+        now, boot = self.clock.now(), self.clock.boot
+        return verdict(look.marker, look.records, me, now, boot, self.stamp(), look.damaged, look.removed)
 
 
 class Look:
-    """Marker and ledger as they were read at one moment, `since_boot`; `damaged` are paths of what is not believed."""
+    """Marker and ledger as they were read at one moment, `since_boot`; `damaged` are paths of what is not believed,
+    `removed` says that there was a state directory once, and it is gone.
+    """
 
-    __slots__ = ("damaged", "marker", "records", "since_boot")
+    __slots__ = ("damaged", "marker", "records", "removed", "since_boot")
 
     def __init__(
         self, marker: Marker | None, records: Sequence[Record], damaged: Sequence[str], since_boot: float
     ) -> None:
         self.since_boot = since_boot
+        self.removed = False
         self.marker = marker
         self.records = list(records)
         self.damaged = list(damaged)
@@ -93,7 +109,7 @@ class Look:
         """The records of one session id: more than one where two terminals opened it, or where it was taken up again
         while its end was still being completed.
         """
-        return [record for record in self.records if record.id == session or record.id.startswith(session + "--")]
+        return [record for record in self.records if record.session == session]
 
     def asking(self, environ: Mapping[str, str]) -> Record | None:
         """The session that a command typed here belongs to: the one its environment names, else the one whose owner is

@@ -15,10 +15,11 @@ from gate.marker import MarkerFile
 class ProjectState:
     """The directory `<state>/<project key>/`, and what lies in it."""
 
-    __slots__ = ("directory", "ledger", "marker_file", "root")
+    __slots__ = ("directory", "key", "ledger", "marker_file", "root")
 
     def __init__(self, state_dir: str, key: str) -> None:
         self.root = state_dir
+        self.key = key
         self.directory = os.path.join(state_dir, key)
         self.marker_file = MarkerFile(self.directory)
         self.ledger = Ledger(self.directory)

@@ -24,6 +24,9 @@ PENDING = "pending"
 DAMAGED = "damaged"
 VERDICTS = (GREEN, FIRST, STALE, DEBT, ABANDONED, PENDING, DAMAGED)
 
+REMOVED = "removed"
+"""The reason of a first look where there was a state once: it was removed, and that is said."""
+
 FUTURE = 120.0
 """Seconds by which a marker may lie ahead of the clock: a clock set back by more makes every age meaningless."""
 
@@ -50,9 +53,11 @@ def verdict(
     boot: str,
     stamp: Sequence[str],
     damaged: Sequence[str] = (),
+    removed: bool = False,
 ) -> Verdict:
     """The verdict for session `me` (its safe id; None for somebody without a session), at `now`, in this boot and under
-    the configuration that `stamp` stands for. `damaged` names the files that could not be believed.
+    the configuration that `stamp` stands for. `damaged` names the files that could not be believed, `removed` says that
+    the whole state is gone.
     """
     others = [record for record in records if record.id != me]
     if damaged:
@@ -60,7 +65,7 @@ def verdict(
     if marker is not None and marker.when > now + FUTURE:
         return Verdict(DAMAGED, "future")
     if marker is None and not others:
-        return Verdict(FIRST)
+        return Verdict(FIRST, REMOVED if removed else "")
     dead = [record for record in others if record.state != ENDING and is_gone(record, now, marker)]
     if dead:
         return Verdict(ABANDONED, records=dead)
@@ -78,7 +83,7 @@ def _green_or_stale(
     if marker is None:
         return Verdict(STALE, "missing", others)
     if marker.retired:
-        return Verdict(STALE, "unwritten")
+        return Verdict(STALE, marker.retired)
     if now - marker.when > marker.stale_after:
         return Verdict(STALE, "age")
     if marker.boot != boot:
@@ -94,7 +99,9 @@ def _green_or_stale(
 
 
 def is_gone(record: Record, now: float, marker: Marker | None = None) -> bool:
-    """Whether a session is over without an end: its owner is dead, or has been out of sight for `stale_after`."""
+    """Whether a session is over without an end: its owner is dead, or has been out of sight for `stale_after` and its
+    transcript does not change either.
+    """
     if record.alive is None:
-        return now - record.since > (marker.stale_after if marker is not None else STALE_AFTER)
+        return not record.pulse and now - record.since > (marker.stale_after if marker is not None else STALE_AFTER)
     return record.alive is False

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gate.attribution import Evidence, Living, attribute, key_of, kind_of
 from gate.finding import Finding, Subject
+from gate.ledger import safe_id
 from gate.quote import say
 
 HERE, OTHER_TREE = "/project", "/project/.worktrees/one"
@@ -23,6 +24,8 @@ def base(*subjects: Subject) -> dict[str, str]:
 
 
 OTHER = Living("other", WRITTEN, HERE)
+ODD = Living(safe_id("an odd/id"), WRITTEN, HERE)
+BOTH = frozenset({HERE, OTHER_TREE})
 
 
 @pytest.mark.parametrize(
@@ -48,16 +51,23 @@ OTHER = Living("other", WRITTEN, HERE)
         (path(changed=AFTER), Evidence(living=[OTHER]), "deferred"),
         (path(changed=BEFORE), Evidence(living=[OTHER]), "debt"),
         (path(changed=None), Evidence(living=[OTHER]), "debt"),
-        (path(changed=AFTER, worktree=OTHER_TREE), Evidence(living=[OTHER]), "debt"),
+        (path(changed=AFTER, worktree=OTHER_TREE), Evidence(living=[OTHER], worktrees=BOTH), "debt"),
         (path(changed=AFTER, worktree=None), Evidence(living=[Living("other", WRITTEN, "")]), "debt"),
         # a process says whose it is
         (path(tag="other", worktree=None), Evidence(living=[OTHER]), "deferred"),
+        (path(tag="an odd/id", worktree=None), Evidence(living=[ODD]), "deferred"),
         (path(tag="dead", changed=AFTER), Evidence(living=[OTHER]), "debt"),
         # a first look charges nobody with what people keep
         (path(), Evidence(first=True), "note"),
-        # another project's
-        (path(), Evidence(elsewhere=lambda _: True), "note"),
-        (path(), Evidence(elsewhere=lambda _: True, debts=frozenset(base(path()))), "debt"),
+        # in a worktree where nobody's record stands, a living session's helpers work
+        (path(changed=AFTER, worktree=OTHER_TREE), Evidence(living=[OTHER]), "deferred"),
+        (path(changed=BEFORE, worktree=OTHER_TREE), Evidence(living=[OTHER]), "debt"),
+        # nobody but a person can have worked then
+        (path(changed=WRITTEN), Evidence(quiet=(BEFORE, WRITTEN)), "note"),
+        (path(changed=AFTER), Evidence(quiet=(BEFORE, WRITTEN)), "debt"),
+        (path(changed=BEFORE), Evidence(quiet=(BEFORE, WRITTEN)), "debt"),
+        (path(changed=None), Evidence(quiet=(BEFORE, WRITTEN)), "debt"),
+        (path(changed=WRITTEN), Evidence(quiet=(BEFORE, WRITTEN), debts=frozenset(base(path()))), "debt"),
     ],
 )
 def test_whose_a_subject_is(subject: Subject, evidence: Evidence, kind: str) -> None:
@@ -67,7 +77,7 @@ def test_whose_a_subject_is(subject: Subject, evidence: Evidence, kind: str) -> 
 def test_a_finding_is_divided_by_whose_its_subjects_are() -> None:
     mine, theirs, kept = path("mine", AFTER, OTHER_TREE), path("theirs", AFTER), path("kept")
     finding = Finding(key="all", summary=lambda chosen: say("{}", chosen.names), subjects=[mine, theirs, kept])
-    parts = attribute(finding, Evidence(living=[OTHER], baselines=[base(kept)]))
+    parts = attribute(finding, Evidence(living=[OTHER], baselines=[base(kept)], worktrees=BOTH))
     assert [(part.kind, [s.name for s in part.subjects], part.before) for part in parts] == [
         ("debt", ["mine"], 1),
         ("deferred", ["theirs"], 0),
@@ -80,7 +90,16 @@ def test_what_is_tolerated_is_counted_after_attribution() -> None:
     finding = Finding(key="all", summary=say(""), subjects=streams, tolerated=2)
     assert [part.kind for part in attribute(finding, Evidence())] == ["debt"]
     assert attribute(finding, Evidence(living=[OTHER])) == []
-    assert attribute(finding, Evidence(elsewhere=lambda s: s.key != "3"))[0].kind == "note"
+
+
+def test_what_belongs_to_another_project_is_a_note_that_says_so_and_nothing_is_tolerated_twice() -> None:
+    streams = [path(str(number), worktree=None) for number in range(4)]
+    finding = Finding(key="all", summary=say(""), subjects=streams, tolerated=2)
+    owners = {"0": "/one", "1": "/one"}
+    (others,) = attribute(finding, Evidence(owner=lambda s: owners.get(s.key, "")))
+    assert (others.kind, others.owner, [s.key for s in others.subjects]) == ("note", "/one", ["0", "1"])
+    (debt,) = attribute(finding, Evidence(owner=lambda _: "/one", debts=frozenset(base(*streams))))
+    assert (debt.kind, debt.owner) == ("debt", ""), "a debt stays where it was charged"
 
 
 @pytest.mark.parametrize("kind", ["unknown", "note"])

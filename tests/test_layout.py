@@ -12,7 +12,7 @@ import gate
 GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
     {"", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "finding", "tags", "detach"},
-    {"payload", "project", "liveness", "stamp", "world"},
+    {"payload", "project", "liveness", "stamp", "trail", "world"},
     {"marker", "ledger", "state", "verdict", "site", "config", "check", "api"},
     {
         "registry",
@@ -24,8 +24,9 @@ FLOORS = [
         "examination",
         "own_findings",
         "settlement",
+        "survey",
     },
-    {"clients", "output", "sessions", "boundary", "silent", "detached"},
+    {"clients", "output", "wiring", "sessions", "boundary", "silent", "detached"},
     {"commands", "__main__", "testing"},
 ]
 
@@ -58,7 +59,7 @@ def test_imports_only_go_down(path: Path) -> None:
 
 def test_there_is_no_circle() -> None:
     edges = {path.stem: imports(path) - {path.stem} for path in GATE.glob("*.py")}
-    for package in ("clients", "config", "output", "world", "commands"):
+    for package in ("clients", "config", "output", "wiring", "world", "commands"):
         paths = list((GATE / package).glob("*.py"))
         edges[package] = set().union(*[imports(path) for path in paths]) - {package}
     done: set[str] = set()

@@ -328,7 +328,8 @@ def test_a_finisher_is_seen_by_the_lock_that_it_holds(ledger: Ledger) -> None:
 def test_a_record_goes_with_what_lies_beside_it_and_goes_last(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.write(record())
     ledger.write(record("session-2"))
-    for path in (ledger.lock_path("session-1"), ledger.baseline_path("session-1")):
+    beside = (ledger.lock_path, ledger.baseline_path, ledger.baseline_lock_path)
+    for path in (path_of("session-1") for path_of in beside):
         Path(path).write_text("")
     removed: list[str] = []
     remove = files.remove
@@ -339,7 +340,7 @@ def test_a_record_goes_with_what_lies_beside_it_and_goes_last(ledger: Ledger, mo
 
     monkeypatch.setattr(files, "remove", note)
     ledger.remove("session-1")
-    assert removed == ["session-1.baseline", "session-1.lock", "session-1.json"]
+    assert removed == ["session-1.baseline", "session-1.lock", "session-1.baseline.lock", "session-1.json"]
     assert os.listdir(ledger.directory) == ["session-2.json"]
 
 

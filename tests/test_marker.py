@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import DamagedError, NewerSchemaError, StateError
-from gate.marker import STALE_AFTER, Marker, MarkerFile, parse
+from gate.marker import DOUBTED, STALE_AFTER, UNWRITTEN, Marker, MarkerFile, parse
 from gate.verdict import VERDICTS, verdict
 
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -207,7 +207,7 @@ def test_what_would_exhaust_a_reader_is_damage(text: bytes) -> None:
 @pytest.mark.parametrize("schema", [2, 99, 10**30])
 def test_a_newer_schema_is_neither_believed_nor_overwritten(tmp_path: Path, schema: int) -> None:
     file, data = MarkerFile(str(tmp_path)), encode({"schema": schema, "whatever": []})
-    for path in (file.path, file.retired_path):
+    for path in (file.path, *file.retired_paths.values()):
         Path(path).write_bytes(data)
         with pytest.raises(NewerSchemaError):
             file.read()
@@ -250,15 +250,19 @@ def test_a_damaged_marker_gives_way_to_any(tmp_path: Path) -> None:
     assert began(file) == ("a-boot", 1.0)
 
 
-def test_a_retired_marker_is_remembered_and_gives_way_to_any(tmp_path: Path) -> None:
+REASONS = pytest.mark.parametrize("reason", [UNWRITTEN, DOUBTED])
+
+
+@REASONS
+def test_a_retired_marker_is_remembered_and_gives_way_to_any(tmp_path: Path, reason: str) -> None:
     file = MarkerFile(str(tmp_path))
-    file.retire()
+    file.retire(reason)
     assert file.read() is None
     write(file, 100.0, state="debt")
-    file.retire()
+    file.retire(reason)
     marker = file.read()
     assert marker is not None
-    assert (marker.retired, marker.state) == (True, "debt")
+    assert (marker.retired, marker.state) == (reason, "debt")
     assert write(file, 1.0)
     marker = file.read()
     assert marker is not None
@@ -269,9 +273,10 @@ def test_a_retired_marker_is_remembered_and_gives_way_to_any(tmp_path: Path) -> 
     ]
 
 
-def test_a_damaged_retired_marker_is_damage_and_no_first_look(tmp_path: Path) -> None:
+@REASONS
+def test_a_damaged_retired_marker_is_damage_and_no_first_look(tmp_path: Path, reason: str) -> None:
     file = MarkerFile(str(tmp_path))
-    Path(file.retired_path).write_bytes(b"{")
+    Path(file.retired_paths[reason]).write_bytes(b"{")
     with pytest.raises(DamagedError):
         file.read()
     assert write(file, 1.0)
@@ -282,15 +287,15 @@ def test_a_marker_that_can_neither_be_moved_nor_removed_is_said(tmp_path: Path) 
     file = MarkerFile(str(tmp_path))
     os.mkdir(file.path)
     Path(file.path, "full").touch()
-    Path(file.retired_path).touch()
+    Path(file.retired_paths[UNWRITTEN]).touch()
     with pytest.raises(StateError, match=r"marker\.json: cannot be replaced or removed: "):
-        file.retire()
+        file.retire(UNWRITTEN)
 
 
 def test_a_marker_that_cannot_be_moved_is_removed(tmp_path: Path) -> None:
     file = MarkerFile(str(tmp_path))
     write(file, 1.0)
-    os.mkdir(file.retired_path)
-    Path(file.retired_path, "full").touch()
-    file.retire()
+    os.mkdir(file.retired_paths[DOUBTED])
+    Path(file.retired_paths[DOUBTED], "full").touch()
+    file.retire(DOUBTED)
     assert not os.path.lexists(file.path)

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
@@ -29,8 +29,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-import gate.examination
 import gate.ledger
+import gate.report
+import gate.survey
 import gate.verdict
 from gate import attribution, boundary, detached, files, marker, silent
 from gate.attribution import Evidence, kind_of
@@ -70,6 +71,8 @@ class Session:
     alive: bool = True
     over: bool = False
     written: float = 0.0
+    lost: bool = False
+    """Its record never reached the disk: the machine crashed within the first moment of the session."""
 
 
 @dataclass
@@ -125,7 +128,7 @@ class Boundary(RuleBasedStateMachine):
         self.kept: dict[str, float] = {}
         self.patches = contextlib.ExitStack()
         registry = Registry([Registered(check(self.world), "model")], [])
-        self.patches.enter_context(mock.patch.object(gate.examination, "load", return_value=registry))
+        self.patches.enter_context(mock.patch.object(gate.survey, "load", return_value=registry))
         self.patches.enter_context(mock.patch.object(Site, "stamp", self.stamp))
         for module in (silent, boundary):
             self.patches.enter_context(mock.patch.object(module, "follow", self.follow))
@@ -337,17 +340,19 @@ class Boundary(RuleBasedStateMachine):
         world.now += {"hours": 0.1, "days": 1.0, "weeks": 8.0}.get(kind, 0.0) * DAY
         if kind == "configuration":
             world.configuration = [f"c{time.time_ns()}"]
+        begun = [session for task, session, _ in world.queue if task == "complete" and kind == "crash"]
         if kind in ("killed", "reboot", "crash"):
             self.drop_queue()
         if kind in ("reboot", "crash"):
-            self.go_down(lost=kind == "crash")
+            self.go_down(lost=begun)
 
-    def go_down(self, lost: bool) -> None:
-        """The machine goes down; `lost`: what was last written had not reached the disk."""
+    def go_down(self, lost: Collection[str] = ()) -> None:
+        """The machine goes down; what the sessions `lost` last wrote had not reached the disk."""
         ledger = self.world.site().state.ledger
         for session in self.world.sessions.values():
-            if session.alive and lost:
+            if session.alive and session.id in lost:
                 ledger.remove(session.id)
+                session.lost = True
             session.over, session.alive = True, False
         self.world.boot += 1
         self.world.processes.clear()
@@ -366,6 +371,7 @@ class Boundary(RuleBasedStateMachine):
             for thing in self.world.things.values()
             if thing.maker != "person"
             and self.world.sessions[thing.maker].over
+            and not self.world.sessions[thing.maker].lost
             and not any(written < thing.changed for written in working)
         ]
 
@@ -466,11 +472,26 @@ def a_finisher_is_killed(machine: Boundary) -> None:
 
 
 def the_machine_crashes(machine: Boundary) -> None:
-    """The record that was written last is lost, and the green marker is not."""
+    """After the restart another program has the session's pid, and the same age."""
     first = machine.begin()
     machine.leave(first)
+    alike = dict(machine.world.processes)
     machine.accident(kind="crash")
+    machine.world.processes |= alike
     machine.look_again()
+
+
+def a_person_works_and_restarts(machine: Boundary) -> None:
+    """No session ran since the marker: what changed before the restart is a person's."""
+    machine.by_hand(command="end", interlude="")
+    machine.a_person_works()
+    machine.accident(kind="reboot")
+    machine.kept = {name: thing.changed for name, thing in machine.world.things.items()}
+    session = machine.start(source="startup", interlude="")
+    machine.what_a_person_kept_is_not_charged()
+    machine.end(session=session)
+    machine.work(0)
+    machine.what_a_person_kept_is_not_charged()
 
 
 def whole_worktrees_are_deferred(subject: Subject, evidence: Evidence) -> str:
@@ -499,7 +520,8 @@ def a_pid_is_enough(owner: Owner | None, _there: Place, _here: Place, stat: Call
         (a_session_dies, (gate.verdict, "is_gone", lambda *_: False)),
         (a_session_dies_and_its_pid_is_recycled, (gate.ledger, "is_alive", a_pid_is_enough)),
         (a_finisher_is_killed, (gate.verdict, "PENDING", GREEN)),
-        (the_machine_crashes, (Clock, "boot", "the-boot")),
+        (the_machine_crashes, (gate.ledger, "is_alive", a_pid_is_enough)),
+        (a_person_works_and_restarts, (gate.report, "_quiet", lambda *_: None)),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

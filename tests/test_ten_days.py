@@ -1,8 +1,9 @@
 """Ten ordinary days, and what every start of them prints: nobody would mute it.
 
-A person with permanent local edits and a long-lived worktree; five agents in one checkout; a batch of short runs; ten
-agents' worktrees that wait for review; a laptop that sleeps for a week; a container that is restarted; a repository
-whose git takes longer than a start may; a branch that disables a check. The clock is made up, all else is real.
+A person with local edits that go on every day, and a long-lived worktree; five agents in one checkout; a batch of short
+runs; ten agents' worktrees that wait for review; a laptop that sleeps for a week; a container that is restarted; a
+repository whose git takes longer than a start may; a branch that disables a check. The clock is made up, all else is
+real.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class Days:
         self.number = 0
 
     def day(self, number: int) -> None:
+        """A day begins; its person goes on with what nobody has to commit, unless the laptop was asleep."""
         self.machine.environ["SESSION_GATE_NOW"] = rfc3339(NOON + number * DAY)
+        if number in range(2, 10):
+            (self.project / "local.py").write_text(f"as on day {number}\n")
 
     def age(self, *roots: Path) -> None:
         """Give everything below some directories the time of the made-up day."""

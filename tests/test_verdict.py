@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gate.ledger import ENDING, OPEN, Record
 from gate.liveness import Owner, Place
-from gate.marker import STALE_AFTER, Marker
+from gate.marker import DOUBTED, STALE_AFTER, UNWRITTEN, Marker
 from gate.verdict import FUTURE, VERDICTS, Verdict, is_gone, verdict
 
 NOW = 1_796_200_000.0
@@ -19,7 +19,7 @@ STAMP = ("session-gate 0.1.0", "-", "1:2:3")
 DAY = 86_400.0
 
 
-def make_marker(age: float = 3600.0, *, retired: bool = False, deferred: bool = False, **changes: Any) -> Marker:
+def make_marker(age: float = 3600.0, *, retired: str = "", deferred: bool = False, **changes: Any) -> Marker:
     data = {
         "state": "ok", "when": WHEN, "stale_after": STALE_AFTER, "stamp": list(STAMP), "loosened": [],
         "began": {"boot": "a-boot", "since_boot": 5.0}, "findings": [{"kind": "deferred"}] if deferred else [],
@@ -68,7 +68,8 @@ class Case:
         (Case(None), "first", "", []),
         (Case(None, [make_record("me", False)]), "first", "", []),
         (Case(None, [LIVING]), "stale", "missing", ["living"]),
-        (Case(make_marker(retired=True)), "stale", "unwritten", []),
+        (Case(make_marker(retired=UNWRITTEN)), "stale", "unwritten", []),
+        (Case(make_marker(retired=DOUBTED)), "stale", "doubted", []),
         (Case(make_marker(STALE_AFTER + 1)), "stale", "age", []),
         (Case(make_marker(DAY + 1, stale_after=DAY)), "stale", "age", []),
         (Case(boot="another-boot"), "stale", "boot", []),
@@ -79,7 +80,7 @@ class Case:
         (Case(make_marker(deferred=True)), "stale", "deferred", []),
         (Case(records=[LIVING, UNTOLD]), "stale", "untold", ["untold"]),
         (Case(make_marker(state="debt")), "debt", "", []),
-        (Case(make_marker(state="debt", retired=True)), "debt", "", []),
+        (Case(make_marker(state="debt", retired=UNWRITTEN)), "debt", "", []),
         (Case(records=[PENDING]), "pending", "", ["ending"]),
         (Case(records=[FINISHED, PENDING]), "pending", "", ["finished", "ending"]),
         (Case(None, [PENDING]), "pending", "", ["ending"]),
@@ -114,7 +115,7 @@ AGES = mostly(DAY, -DAY, -FUTURE - 1, -FUTURE, 0.0, STALE_AFTER, STALE_AFTER + 1
 MARKERS = st.builds(
     make_marker,
     AGES,
-    retired=mostly(False, True),
+    retired=mostly("", UNWRITTEN, DOUBTED),
     deferred=mostly(False, True),
     state=mostly("ok", "debt"),
     stale_after=mostly(STALE_AFTER, 0, DAY),
@@ -171,7 +172,7 @@ def test_green_means_that_everything_is_as_it_should_be(case: Case) -> None:
         return
     marker = case.marker
     assert marker is not None
-    assert (marker.state, marker.retired, marker.deferred, marker.data["loosened"]) == ("ok", False, False, [])
+    assert (marker.state, marker.retired, marker.deferred, marker.data["loosened"]) == ("ok", "", False, [])
     assert -FUTURE <= NOW - marker.when <= marker.stale_after
     assert (marker.boot, marker.data["stamp"], case.damaged) == (case.boot, list(case.stamp), ())
     assert all(record.state == OPEN and record.alive is True for record in others(case))

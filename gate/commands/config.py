@@ -6,7 +6,7 @@ import os
 
 import click
 
-from gate import examination
+from gate import survey
 from gate.commands.common import Call, common_options
 from gate.config import configuration as configuration_files
 from gate.quote import line
@@ -17,7 +17,7 @@ from gate.quote import line
 def config(call: Call) -> int:
     """Show the configuration in force and where each value came from. Exit 2 where a file is wrong."""
     site = call.site()
-    options = {registered.check.name: registered.check.options for registered in examination.load(site).checks}
+    options = {registered.check.name: registered.check.options for registered in survey.load(site).checks}
     configuration = configuration_files.load(site.project, os.environ, options)
     if call.format == "json":
         values = [{"key": key, "value": value, "origin": origin} for key, value, origin in configuration.values()]

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import click
 
-from gate import examination
+from gate import survey
 from gate.commands.common import Call, common_options
 from gate.config import configuration as config
 from gate.quote import line
@@ -19,10 +19,10 @@ from gate.quote import line
 def explain(call: Call, check: str) -> int:
     """Show the incident behind CHECK (or its label), what it looks at, its options, and how to clear it."""
     site = call.site()
-    registry = examination.load(site)
+    registry = survey.load(site)
     registered = registry.get(check) or next((r for r in registry.checks if r.check.label == check.upper()), None)
     if registered is None:
-        raise examination.no_such_check(check, [other.check.name for other in registry.checks])
+        raise survey.no_such_check(check, [other.check.name for other in registry.checks])
     check = registered.check.name
     options = {other.check.name: other.check.options for other in registry.checks}
     values = {key: (value, origin) for key, value, origin in config.load(site.project, os.environ, options).values()}

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gate import examination
+from gate import survey
 from gate.commands.common import Call, common_options
 from gate.config import configuration as config
 from gate.quote import line
@@ -20,7 +20,7 @@ from gate.quote import line
 def list_(call: Call) -> int:
     """Show every check: its label, scope, incident, source, whether it is on, and the thresholds in force."""
     site = call.site()
-    registry = examination.load(site)
+    registry = survey.load(site)
     options = {registered.check.name: registered.check.options for registered in registry.checks}
     configuration = config.load(site.project, os.environ, options)
     rows: list[dict[str, Any]] = []

@@ -16,7 +16,7 @@ from gate.project import digest
 from gate.quote import line
 from gate.report import Report
 from gate.units import duration
-from gate.verdict import ABANDONED, DAMAGED, FIRST, PENDING, STALE, Verdict
+from gate.verdict import ABANDONED, DAMAGED, FIRST, PENDING, REMOVED, STALE, Verdict
 
 ONE_LINE_FROM = 3
 """The start from which unchanged findings take one line."""
@@ -29,6 +29,7 @@ _STALE = {
     "deferred": "another session was at work at the last check",
     "untold": "it cannot be told whether another session still lives",
     "unwritten": "the last end could not write down what it found",
+    "doubted": "a check of another project saw something that belongs here",
     "missing": "no check of this project is recorded",
 }
 
@@ -58,8 +59,9 @@ def compose(
     standing = report.of_kind(DEBT, UNKNOWN) + [finding for finding in report.of_kind(NOTE) if finding.once]
     changes = [f"  - CONFIG: {line(text)}" for text in loosened]
     if not standing:
-        heading = "SESSION-GATE: the configuration was loosened since the last start; said once."
-        return (_fit(heading, changes, limit), heading) if changes else ("", "")
+        loosening = "SESSION-GATE: the configuration was loosened since the last start; said once."
+        heading = _heading(verdict, cleared, False, stale_after) if verdict.reason == REMOVED else loosening
+        return (_fit(heading, changes, limit), heading) if changes or verdict.reason == REMOVED else ("", "")
     count = f"{len(standing)} finding{'' if len(standing) == 1 else 's'}"
     if shown["times"] >= ONE_LINE_FROM and not changes:
         text = f"SESSION-GATE DEBT: {count} unchanged since {_day(shown['since'])}: gate status"
@@ -83,6 +85,8 @@ def _heading(verdict: Verdict, cleared: bool, debt: bool, stale_after: float) ->
     record = verdict.records[-1] if verdict.records else None
     if cleared:
         return f"{name}: this stood before /clear."
+    if verdict.reason == REMOVED:
+        return f"{name}: the gate's state was removed since it was last used; what stands here is shown once."
     if verdict.kind == FIRST:
         return f"{name}: first look at this project; what stood here before is shown once."
     if verdict.kind == ABANDONED and record is not None:

@@ -8,12 +8,14 @@ import stat
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from gate.errors import UnknownError
 from gate.project import find_project
 from gate.world.gitstatus import DELETED, SUBMODULE, Entry
 from gate.world.tree import Tree
 
-WALK_LIMIT = 10_000
+WALK_LIMIT = 200_000
 """Entries of an untracked directory that are looked at for its last change."""
 
 
@@ -21,7 +23,8 @@ WALK_LIMIT = 10_000
 class Trace:
     """When a path last changed (epoch seconds, None where nothing tells), and a text that changes when it does.
 
-    `came` is its ctime: what was moved or copied to here brings its old mtime along, and only this tells when it came.
+    `came` is its ctime: what was moved or copied to here brings its old mtime along, and only this tells when it came;
+    nor can it lie in the future because somebody said so.
     """
 
     changed: float | None
@@ -30,8 +33,8 @@ class Trace:
 
     @property
     def latest(self) -> float | None:
-        """The later of the two."""
-        return None if self.changed is None else max(self.changed, self.came)
+        """When it came to be as it is: by its ctime, where there is one."""
+        return self.came or self.changed
 
 
 def trace(root: str, entry: Entry, seconds: float = 1.0) -> Trace:
@@ -48,8 +51,9 @@ def trace(root: str, entry: Entry, seconds: float = 1.0) -> Trace:
     except OSError:
         return Trace(_parent_changed(path), DELETED)
     if stat.S_ISDIR(status.st_mode):
-        newest, count = newest_below(path, time.monotonic() + seconds)
-        return Trace(newest or status.st_mtime, f"directory:{newest!r}:{count}", status.st_ctime)
+        inside = newest_below(path, time.monotonic() + seconds)
+        state = f"directory:{inside.changed!r}:{inside.files}"
+        return Trace(inside.changed or status.st_mtime, state, max(inside.came, status.st_ctime))
     return Trace(status.st_mtime, f"{status.st_mode:o}:{status.st_mtime_ns}:{status.st_size}", status.st_ctime)
 
 
@@ -78,16 +82,24 @@ def _parent_changed(path: str) -> float | None:
     return next(iter(_changed(parent)), None)
 
 
-def newest_below(root: str, deadline: float) -> tuple[float | None, int]:
-    """The last change of any file below a directory, and how many there are; of `WALK_LIMIT` entries, and until
-    `deadline` (`time.monotonic`).
+class Newest(NamedTuple):
+    """The newest mtime (None: no file) and ctime of the files below a directory, and how many there are."""
+
+    changed: float | None
+    came: float
+    files: int
+
+
+def newest_below(root: str, deadline: float) -> Newest:
+    """The last change of any file below a directory; of `WALK_LIMIT` entries, and until `deadline`
+    (`time.monotonic`). Raises UnknownError where the time is over before all was seen.
     """
-    newest, count = None, 0
+    newest = Newest(None, 0.0, 0)
     with closing(Tree(root, skip=".git".__eq__).entries()) as entries:
         for number, (_, _, status) in enumerate(itertools.islice(entries, WALK_LIMIT)):
             if number % 500 == 499 and time.monotonic() >= deadline:
-                break
+                raise UnknownError("it holds too many files to look at in the time there was")
             if not stat.S_ISDIR(status.st_mode):
-                count += 1
-                newest = status.st_mtime if newest is None else max(newest, status.st_mtime)
-    return newest, count
+                changed = status.st_mtime if newest.changed is None else max(newest.changed, status.st_mtime)
+                newest = Newest(changed, max(newest.came, status.st_ctime), newest.files + 1)
+    return newest

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gate.errors import UnknownError
 from gate.testing import World
 from gate.world import traces
 from gate.world.git import Git
@@ -151,10 +152,21 @@ def test_an_empty_directory_has_its_own_time(root: Path) -> None:
 def test_a_look_into_a_directory_is_bounded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(1200):
         (root / f"directory/{number}").touch()
-    assert newest_below(str(root / "directory"), time.monotonic() + TIMEOUT)[1] == 1202
-    assert newest_below(str(root / "directory"), time.monotonic())[1] < 1202
+    assert newest_below(str(root / "directory"), time.monotonic() + TIMEOUT).files == 1202
+    with pytest.raises(UnknownError, match="too many files"):
+        newest_below(str(root / "directory"), time.monotonic())
     monkeypatch.setattr(traces, "WALK_LIMIT", 10)
-    assert newest_below(str(root / "directory"), time.monotonic() + TIMEOUT)[1] <= 10
+    assert newest_below(str(root / "directory"), time.monotonic() + TIMEOUT).files <= 10
+
+
+def test_a_time_in_the_future_is_not_believed(root: Path) -> None:
+    before = time.time()
+    os.utime(root / "file", (before + 9e6, before + 9e6))
+    os.utime(root / "directory/flat", (before + 9e6, before + 9e6))
+    for name in ("file", "directory/"):
+        latest = of(root, name).latest
+        assert latest is not None
+        assert abs(latest - before) < TIMEOUT
 
 
 def test_staging_changes_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,186 @@
+"""One run of the suite at a site: which checks, under which configuration, and what they saw. Writes nothing."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gate.check import Check, Context
+from gate.config import configuration as config
+from gate.directories import config_file
+from gate.errors import GateError, StateError
+from gate.ledger import ENDING, Identity, Record
+from gate.marker import Marker
+from gate.project import digest
+from gate.quote import line
+from gate.registry import Registry, load_registry
+from gate.site import Look, Site
+from gate.suite import Result, run_suite
+from gate.verdict import is_gone
+from gate.world.git import Git
+from gate.world.processes import ProcessTable
+from gate.world.worktrees import Worktree, list_worktrees
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What the suite saw, before it is judged: results, and the sessions that were over when it began.
+
+    `began` is by the boot's clock, `when` by the wall clock and `looked` by the file system's (both epoch seconds),
+    `duration` in seconds. `mine` is the
+    asking session's record. A session that ends while the suite runs is not in `ended`, by what tells a record from a
+    later one of the same id: what it did last was not seen. `damaged` are the files that could not be believed then.
+    """
+
+    results: Sequence[Result]
+    began: Mapping[str, Any]
+    when: float
+    looked: float
+    duration: float
+    registry: Registry
+    configuration: config.Configuration
+    mine: Record | None
+    ended: frozenset[Identity]
+    damaged: frozenset[str]
+    made: frozenset[str]
+    first: bool
+    by_hand: bool
+    only: Sequence[str]
+    stamp: Sequence[str]
+
+
+def survey(
+    site: Site,
+    look: Look,
+    mine: Record | None,
+    limit: float,
+    first: bool = False,
+    cleared: Sequence[Record] = (),
+    only: Sequence[str] = (),
+    by_hand: bool = False,
+    on_change: Callable[[Sequence[str]], None] | None = None,
+) -> Survey:
+    """Run the suite for session `mine` (None: nobody's), for at most `limit` seconds.
+
+    `mine` counts as ended when its record says `ending`; `by_hand`, in the middle of it, its baseline counts. `first`
+    says that a check which was never known takes a first look, `cleared` are records that `mine` takes over, `only`
+    names the checks to run. Raises GateError for a name that is no check's.
+    """
+    # A suite began when the ledger was read, not when its checks did: a session that ended between the two is not in
+    # `ended`, and a finisher that read the ledger later must win.
+    began = {"boot": site.clock.boot, "since_boot": look.since_boot}
+    when, looked, started = site.clock.now(), time.time(), time.monotonic()
+    stamp = site.stamp()  # before what it stands for is read: a change in between must not pass for seen
+    registry = load(site)
+    options = {registered.check.name: registered.check.options for registered in registry.checks}
+    configuration = config.load(site.project, site.environ, options)
+    checks = _chosen(registry, configuration, only)
+    me = mine.id if mine is not None else None
+    ended = frozenset(r.identity for r in look.records if r in cleared or _is_over(r, me, when, look.marker))
+    made = _made_in_session(look)
+    git = Git(site.environ)
+    try:
+        make_context = _context_maker(site, configuration, git, mine, look, made)
+        results = run_suite(checks, make_context, limit, on_change)
+    finally:
+        git.close()
+    return Survey(
+        results=results,
+        began=began,
+        when=when,
+        looked=looked,
+        duration=time.monotonic() - started,
+        registry=registry,
+        configuration=configuration,
+        mine=mine,
+        ended=ended,
+        damaged=frozenset(look.damaged),
+        made=frozenset(made),
+        first=first,
+        by_hand=by_hand,
+        only=only,
+        stamp=stamp,
+    )
+
+
+def no_such_check(name: str, names: Sequence[str]) -> GateError:
+    """The error for a name that is no check's, with the nearest that is."""
+    near = difflib.get_close_matches(name, names, n=1)
+    cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    return GateError(f"{line(name)}: no such check; {cure}")
+
+
+def load(site: Site) -> Registry:
+    """The registry, with the user's own checks."""
+    try:
+        return load_registry(os.path.join(os.path.dirname(config_file(site.environ)), "checks"))
+    except StateError:
+        return load_registry()
+
+
+def _is_over(record: Record, me: str | None, now: float, marker: Marker | None) -> bool:
+    if record.state == ENDING:
+        return True
+    return record.id != me and is_gone(record, now, marker)
+
+
+def _chosen(registry: Registry, configuration: config.Configuration, only: Sequence[str]) -> list[Check]:
+    names = [registered.check.name for registered in registry.checks]
+    for name in only:
+        if name not in names:
+            raise no_such_check(name, names)
+    chosen = [
+        registered.check
+        for registered in registry.checks
+        if (registered.check.name in only if only else registered.check.name not in configuration.disabled)
+    ]
+    return [check for check in chosen if check.name not in configuration.broken]
+
+
+def _context_maker(
+    site: Site,
+    configuration: config.Configuration,
+    git: Git,
+    mine: Record | None,
+    look: Look,
+    made: set[str],
+) -> Callable[[Check, float], Context[Any]]:
+    processes = ProcessTable()
+    me = mine.id if mine is not None else None
+    in_use = {r.worktree for r in look.records if r.id != me and r.state != ENDING and r.alive}
+    if mine is not None and mine.state != ENDING:
+        in_use.add(mine.worktree)
+
+    def make(check: Check, deadline: float) -> Context[Any]:
+        return Context(
+            options=configuration.options(check.name),
+            project=site.project,
+            worktrees=[_with_sessions(tree, in_use, look.records, made) for tree in list_worktrees(site.project)],
+            clock=site.clock,
+            environ=site.environ,
+            processes=processes,
+            git=git,
+            deadline=deadline,
+        )
+
+    return make
+
+
+def _with_sessions(tree: Worktree, in_use: set[str], records: Sequence[Record], made: set[str]) -> Worktree:
+    key = digest(os.fsencode(tree.path))
+    if not tree.main and any(record.written <= tree.created <= _until(record) for record in records):
+        made.add(key)
+    return replace(tree, in_use=tree.path in in_use, made_in_session=key in made)
+
+
+def _until(record: Record) -> float:
+    return time.time() if record.ended is None else record.ended + 1.0
+
+
+def _made_in_session(look: Look) -> set[str]:
+    made = look.marker.data.get("made") if look.marker is not None else None
+    return {key for key in made if isinstance(key, str)} if isinstance(made, list) else set()
