@@ -121,14 +121,19 @@ def run_by_hand(
     return judge(site, look, survey(site, look, mine, BY_HAND, only=only, by_hand=True, on_change=on_change))
 
 
-def end_by_hand(site: Site, on_change: Callable[[Sequence[str]], None] | None = None) -> Examination:
-    """The same, and the marker is replaced. The asking session's record stays: it ends when the session does.
-
-    Raises StateError where the marker cannot be written.
+def end_by_hand(
+    site: Site, on_change: Callable[[Sequence[str]], None] | None = None
+) -> tuple[Examination, StateError | None]:
+    """The same, and the marker is replaced; why, where it could not be. The asking session's record stays: it ends when
+    the session does.
     """
     look = site.look()
     mine = look.asking(site.environ)
-    return settle(site, survey(site, look, mine, BY_HAND, by_hand=True, on_change=on_change))
+    surveyed = survey(site, look, mine, BY_HAND, by_hand=True, on_change=on_change)
+    try:
+        return settle(site, surveyed), None
+    except StateError as error:
+        return judge(site, site.look(), surveyed), error
 
 
 def _same_owner(look: Look, mine: Record | None) -> list[Record]:

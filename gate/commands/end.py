@@ -20,7 +20,10 @@ def end(call: Call) -> int:
     progress = Progress()
     site = call.site()
     try:
-        examined = boundary.end_by_hand(site, progress)
+        examined, trouble = boundary.end_by_hand(site, progress)
     finally:
         progress.close()
-    return show(call, examined)
+    code = show(call, examined)
+    if trouble is not None:
+        raise trouble
+    return code
