@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gate import files
+from gate import files, fired
 from gate.baseline import write_baseline
 from gate.clients import Event
 from gate.clock import rfc3339
@@ -21,7 +21,7 @@ from gate.silent import follow
 from gate.site import Look, Site
 from gate.suite import BY_HAND, START
 from gate.survey import survey
-from gate.verdict import FIRST, GREEN, PENDING, Verdict
+from gate.verdict import ABANDONED, FIRST, GREEN, PENDING, Verdict
 
 FINISHER_PATIENCE = 1.0
 """Seconds that a start waits for the finisher of the previous session before it runs the suite itself."""
@@ -76,6 +76,10 @@ def greet(
         told = {"told": _told(now.marker, mine.session, when)} if said[0] and mine is not None else {}
         return {"shown": shown, "loosened": [], **told}
 
+    moment = {ABANDONED: fired.UNENDED, PENDING: fired.CUT_OFF}.get(verdict.kind)
+    if moment is not None:
+        for client in {record.client for record in verdict.records if not record.finishing}:
+            fired.note(site.state.directory, client, moment, site.clock.now())
     try:
         examined = settle(site, surveyed, decorate)
     except StateError as error:

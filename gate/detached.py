@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from gate import files
+from gate import files, fired
 from gate.baseline import read_baseline, write_baseline
 from gate.errors import GateError
 from gate.examination import judge
@@ -71,6 +71,7 @@ def finish(site: Site, session: str) -> None:
         site.state.ledger.remove(session)
         return
     settle(site, survey(site, look, mine, limit=FINISHER), finished=session)
+    fired.note(site.state.directory, mine.client, fired.FINISHED, site.clock.now())
 
 
 def complete(site: Site, session: str) -> None:

@@ -15,7 +15,7 @@ if __name__ == "__main__":
     # library is shadowed by what lies beside this package.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from gate import detach, files, payload
+from gate import detach, files, fired, payload
 from gate.clients import NAMES
 from gate.errors import GateError, StateError
 from gate.ledger import END_ALONE, ENDING, safe_id
@@ -95,6 +95,8 @@ def start(site: Site, client: Any, event: Event) -> str:
         try:
             site.state.ensure()
             site.state.ledger.write(mine)
+            fired.note(site.state.directory, client.NAME, fired.START, site.clock.now())
+            client.export_tag(site.environ, mine.session)
         except StateError as error:
             trouble = str(error)
             _distrust(site)  # silence must not be inherited from a session that left no record
@@ -149,6 +151,7 @@ def end(site: Site, client: Any, event: Event) -> None:
     except StateError:
         _distrust(site)
         raise
+    fired.note(site.state.directory, record.client, fired.END, record.ended)
     if site.project.key == site.state.key:  # else the project is gone, and with it whatever could be looked at
         follow(site, "finish", record.id, keep=lock.fd)
 

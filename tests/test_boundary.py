@@ -706,3 +706,19 @@ def test_a_green_marker_that_another_project_knows_better_than_is_doubted(
         for process in recorders:
             process.kill()
             process.wait()
+
+
+def test_what_a_session_starts_carries_its_tag(machine: Machine, project: Path, open_client: OpenClient) -> None:
+    file = machine.directory / "env.sh"
+    file.write_text("export THEIRS=1\n")
+    machine.environ["CLAUDE_ENV_FILE"] = str(file)
+    client = open_client(project, "an odd/id")
+    client.start()
+    (record,) = machine.records()
+    assert file.read_text() == f"export THEIRS=1\nexport SESSION_GATE_SESSION={record.stem}\n"
+    client.start("compact")
+    assert file.read_text().count("SESSION_GATE") == 1
+    file.unlink()
+    file.symlink_to("elsewhere")
+    open_client(project, "another").start()
+    assert not (machine.directory / "elsewhere").exists()

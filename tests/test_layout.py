@@ -13,7 +13,7 @@ GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
     {"", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "finding", "tags", "detach"},
     {"payload", "project", "liveness", "stamp", "trail", "world"},
-    {"marker", "ledger", "state", "verdict", "site", "config", "check", "api"},
+    {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "api"},
     {
         "registry",
         "suite",
@@ -26,7 +26,7 @@ FLOORS = [
         "settlement",
         "survey",
     },
-    {"clients", "output", "wiring", "sessions", "boundary", "silent", "detached"},
+    {"clients", "diagnosis", "output", "wiring", "sessions", "boundary", "silent", "detached"},
     {"commands", "__main__", "testing"},
 ]
 
