@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from gate.finding import DEBT, DEFERRED, NOTE, Finding, Subject
 from gate.ledger import safe_id
 from gate.project import digest
+from gate.waivers import Waiver, matches
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Evidence:
     those of sessions that ended. `first` says that this is a first look and the check's subjects are such as people
     keep: then nobody is charged, unless a session ended. `worktrees` are those in which a session's record stands.
     `owner` gives the root of the other project that a subject belongs to, empty where it is not another's. `quiet` are
-    two times between which nobody but a person can have worked (exclusive, inclusive).
+    two times between which nobody but a person can have worked (exclusive, inclusive). `waivers` are those in force.
     """
 
     debts: frozenset[str] = frozenset()
@@ -49,12 +50,14 @@ class Evidence:
     worktrees: frozenset[str] = frozenset()
     owner: Callable[[Subject], str] = lambda _: ""
     quiet: tuple[float, float] | None = None
+    waivers: Sequence[Waiver] = ()
 
 
 @dataclass(frozen=True)
 class Part:
     """Some subjects of a finding that are of one kind; `before` is how many others were there before. `found` says that
-    attribution found the kind, and not the check; `owner` is the root of the other project that they belong to.
+    attribution found the kind, and not the check; `owner` is the root of the other project that they belong to,
+    `waiver` what accepts them, though they are debt.
     """
 
     kind: str
@@ -62,6 +65,7 @@ class Part:
     before: int = 0
     found: bool = True
     owner: str = ""
+    waiver: Waiver | None = None
 
 
 def key_of(subject: Subject) -> str:
@@ -71,23 +75,34 @@ def key_of(subject: Subject) -> str:
 
 def attribute(finding: Finding, evidence: Evidence) -> list[Part]:
     """Divide a finding by whose its subjects are. One that is not debt by its check's own word stays as it is."""
-    if finding.kind != DEBT or not finding.subjects:
+    if finding.kind != DEBT:
         return [Part(finding.kind, finding.subjects, found=False)]
+    if not finding.subjects:
+        waiver = _accepted_by(finding.key, evidence)
+        return [Part(DEBT if waiver is None else NOTE, (), found=False, waiver=waiver)]
     kinds: dict[str, list[Subject]] = {DEBT: [], DEFERRED: [], NOTE: []}
     others: dict[str, list[Subject]] = {}
+    waived: dict[Waiver, list[Subject]] = {}
     for subject in finding.subjects:
         owner = "" if key_of(subject) in evidence.debts else evidence.owner(subject)
         if owner:
             others.setdefault(owner, []).append(subject)
         else:
-            kinds[kind_of(subject, evidence)].append(subject)
+            kind = kind_of(subject, evidence)
+            waiver = _accepted_by(subject.name or subject.key, evidence) if kind == DEBT else None
+            (kinds[kind] if waiver is None else waived.setdefault(waiver, [])).append(subject)
     if len(kinds[DEBT]) <= finding.tolerated:
         kinds[DEBT] = []
         if len(kinds[DEFERRED]) <= finding.tolerated:
             kinds[DEFERRED] = []
     before = len(kinds[NOTE])
     own = [Part(kind, subjects, before if kind == DEBT else 0) for kind, subjects in kinds.items() if subjects]
+    own += [Part(NOTE, subjects, waiver=waiver) for waiver, subjects in waived.items()]
     return own + [Part(NOTE, subjects, owner=owner) for owner, subjects in others.items()]
+
+
+def _accepted_by(name: object, evidence: Evidence) -> Waiver | None:
+    return next((waiver for waiver in evidence.waivers if matches(name, waiver.pattern)), None)
 
 
 def kind_of(subject: Subject, evidence: Evidence) -> str:

@@ -44,7 +44,7 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
     ended = [record for record in look.records if record.identity in surveyed.ended]
     neighbours = Neighbours(site.state, surveyed.when, _own_sessions(look))
     own = [
-        *config_findings(surveyed.configuration, surveyed.when),
+        *config_findings([*surveyed.configuration.problems, *surveyed.waivers.problems], surveyed.when),
         *plugin_findings(surveyed.registry, surveyed.when),
     ]
     report = make_report(surveyed.results, _known(site, look, surveyed, ended, neighbours), own)
@@ -78,6 +78,7 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
         first=surveyed.first,
         worktrees=frozenset(r.worktree for r in [*look.records, *([mine] if mine is not None else [])]),
         owner=neighbours.owner,
+        waivers=lambda check: surveyed.waivers.of(check, site.project.root, surveyed.when),
         quiet=None if over or look.damaged else _quiet(look, surveyed),
     )
 

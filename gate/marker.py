@@ -177,6 +177,7 @@ _OPTIONAL: dict[str, Fits] = {
     "loosened": _list_of(_text),
     "made": _list_of(_text),
     "told": _table_of(_time),
+    "waived_until": _length,
 }
 """What a marker may hold beside; gate/schemas/marker.schema.json says the same to others (a test compares them)."""
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gate.clock import rfc3339
-from gate.config.configuration import Configuration
+from gate.config.sources import Problem
 from gate.finding import UNKNOWN, Reported
 from gate.project import digest
 from gate.quote import line
 from gate.registry import Registry
 
 
-def config_findings(configuration: Configuration, now: float) -> list[Reported]:
-    """One for each mistake in a configuration file."""
+def config_findings(problems: Sequence[Problem], now: float) -> list[Reported]:
+    """One for each mistake in a file of the user's or the project's."""
     return [
         _own_finding(
             "config", "CONFIG", str(problem), "gate config shows what is in force; mend the file that is named", now
         )
-        for problem in configuration.problems
+        for problem in problems
     ]
 
 

@@ -13,6 +13,7 @@ from gate.finding import CLEAN, DEBT, DEFERRED, MACHINE, NOTE, NOTHING, SKIPPED,
 from gate.project import digest
 from gate.quote import Phrase, line, say
 from gate.suite import Result
+from gate.waivers import Waiver, matches
 
 MOST_DETAILS = 20
 Baseline = Mapping[str, Mapping[str, str]]
@@ -33,7 +34,8 @@ class Known:
     `first` says that for a check which was never known this is a first look, `ended` whether the baselines are
     those of sessions that ended, `owner` the root of the other project that a check's subject belongs to. `quiet` is
     until when nobody but a person can have worked since the marker, by the file system's clock; None where that cannot
-    be told. `worktrees` are those in which a session's record stands.
+    be told. `worktrees` are those in which a session's record stands, `waivers` gives those of a check that are in
+    force and those that are over.
     """
 
     now: float
@@ -49,12 +51,14 @@ class Known:
     worktrees: frozenset[str] = frozenset()
     owner: Callable[[str, Subject], str] = lambda _check, _subject: ""
     quiet: float | None = None
+    waivers: Callable[[str], tuple[Sequence[Waiver], Sequence[Waiver]]] = lambda _check: ((), ())
 
 
 @dataclass(frozen=True)
 class Report:
     """What one run of the suite came to. `memory` and `seen` are for the next marker and for a session's baseline,
-    `others` what it found of other projects and is more than tolerated, by their roots: checks and keys of subjects.
+    `others` what it found of other projects and is more than tolerated, by their roots: checks and keys of subjects;
+    `waived` the waivers that it took into account.
     """
 
     results: Sequence[Mapping[str, Any]]
@@ -62,6 +66,7 @@ class Report:
     memory: Mapping[str, Any]
     seen: Seen
     others: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    waived: Sequence[Waiver] = ()
 
     @property
     def state(self) -> str:
@@ -106,6 +111,7 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
     memory = dict(known.memory)
     seen: dict[str, Sequence[tuple[Subject, str]]] = {}
     others: dict[str, list[tuple[str, str]]] = {}
+    waived: list[Waiver] = []
     for result in results:
         check = result.check
         evidence = _evidence(check, known)
@@ -123,11 +129,13 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
         )
         memory[check.name] = _remember(check, result, outcome, parts, reported, known)
         if outcome in (CLEAN, DEBT) and not any(finding.kind == UNKNOWN for finding in result.findings):
-            seen[check.name] = [(s, part.kind) for _, part in parts if not part.owner for s in part.subjects]
+            own = [part for _, part in parts if not part.owner and part.waiver is None]
+            seen[check.name] = [(subject, part.kind) for part in own for subject in part.subjects]
+        waived += [part.waiver for _, part in parts if part.waiver is not None]
         for finding, part in parts:
             if part.owner and len(part.subjects) > finding.tolerated:
                 others.setdefault(part.owner, []).extend((check.name, key_of(subject)) for subject in part.subjects)
-    return Report(shown, [*findings, *extra], memory, seen, others)
+    return Report(shown, [*findings, *extra], memory, seen, others, waived)
 
 
 def _came_after(subject: Subject, looked: float | None) -> bool:
@@ -149,6 +157,7 @@ def _evidence(check: Check, known: Known) -> Evidence:
         worktrees=known.worktrees,
         owner=(lambda subject: known.owner(check.name, subject)) if check.scope == MACHINE else lambda _: "",
         quiet=_quiet(check, known, remembered),
+        waivers=known.waivers(check.name)[0],
     )
 
 
@@ -186,8 +195,9 @@ def _remember(
     before = known.memory.get(check.name, {})
     now = rfc3339(known.now)
     old_debt = before.get("debt", {})
-    debt = {key_of(s): old_debt.get(key_of(s), now) for _, part in parts if part.kind == DEBT for s in part.subjects}
-    own = [part for _, part in parts if part.kind == NOTE and not part.owner]
+    due = [part for _, part in parts if part.kind == DEBT or part.waiver is not None]
+    debt = {key_of(subject): old_debt.get(key_of(subject), now) for part in due for subject in part.subjects}
+    own = [part for _, part in parts if part.kind == NOTE and not part.owner and part.waiver is None]
     notes = {key_of(s): s.fingerprint for part in own for s in part.subjects}
     if any(finding.kind == UNKNOWN for finding in result.findings):
         carried = _intersection([*_evidence(check, known).baselines])
@@ -215,7 +225,7 @@ def _intersection(baselines: Sequence[Mapping[str, str] | float | None]) -> dict
 def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Reported:
     fingerprint = digest(f"{check.name}\0{finding.key}".encode("utf-8", "surrogateescape"))
     worktrees = {subject.worktree for subject in part.subjects}
-    context = _context(part, known, known.memory.get(check.name, {}).get("debt", {}))
+    context = _context(part, known, known.memory.get(check.name, {}).get("debt", {}), known.waivers(check.name)[1])
     summary = finding.summarise(part.subjects, context)
     if isinstance(finding.summary, Phrase) and part.kind in (NOTE, DEFERRED) and part.subjects:
         summary = say("{}{}", summary, context)
@@ -242,16 +252,20 @@ def _details(finding: Finding, part: Part) -> tuple[str, ...]:
     return (*map(str, texts[:MOST_DETAILS]), *([f"… and {more} more"] if more > 0 else []))
 
 
-def _context(part: Part, known: Known, debts: Mapping[str, str]) -> Phrase:
+def _context(part: Part, known: Known, debts: Mapping[str, str], expired: Sequence[Waiver]) -> Phrase:
     if part.kind == DEFERRED:
         return say(", changed while another session is at work")
     if part.owner:
         return say(", which is a matter of {}", part.owner)
+    if part.waiver is not None:
+        return say(", accepted until {}: {}", say(part.waiver.until), part.waiver.reason)
     if part.kind == NOTE:
         return say(", from before") if part.found else NOTHING
     old = part.subjects and all(key_of(subject) in debts for subject in part.subjects)
     since = known.since_before if old and not known.baselines else known.since
-    return say("{} ({} more from before)", since, part.before) if part.before else since
+    since = say("{} ({} more from before)", since, part.before) if part.before else since
+    over = [s for s in part.subjects if any(matches(s.name or s.key, waiver.pattern) for waiver in expired)]
+    return say("{}, {} of which a waiver that is over accepted", since, len(over)) if over else since
 
 
 def _with_last_answer(summary: Phrase, check: Check, known: Known) -> Phrase:

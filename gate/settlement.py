@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,7 @@ from gate.examination import Examination, judge, session_data
 from gate.marker import SCHEMA, UNWRITTEN, Marker
 from gate.site import Look, Site
 from gate.survey import Survey
+from gate.waivers import Waiver, end_of_day
 
 MOST_ENDED = 50
 """How many sessions that ended are remembered: an end can be fired again, and a process of theirs turn up later."""
@@ -96,10 +97,16 @@ def marker_data(site: Site, before: Marker | None, examined: Examination) -> dic
         "loosened": _still_to_say(old, snapshot),
         "memory": report.memory,
         "made": sorted(surveyed.made),
+        **_until(report.waived),
         "ended": [*old.get("ended", []), *(record.session for record in examined.ended)][-MOST_ENDED:],
         "shown": old.get("shown", {}),
         "told": old.get("told", {}),
     }
+
+
+def _until(waived: Sequence[Waiver]) -> dict[str, float]:
+    """When the first of these is over: from then on the marker is no evidence."""
+    return {"waived_until": min(end_of_day(waiver.until) for waiver in waived)} if waived else {}
 
 
 def _still_to_say(old: Mapping[str, Any], snapshot: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
     """Everything that can change what the suite does here: the configuration files that count, present or not, in the
-    order of their weight, and the user's own checks directory with its files (one edited in place leaves it as it was).
+    order of their weight, the user's waivers, and the user's own checks directory with its files (one edited in place
+    leaves it as it was).
     """
     paths = [os.path.join(project.root, ".gate.toml"), os.path.join(project.root, "pyproject.toml")]
     try:
@@ -32,7 +33,8 @@ def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
         names = sorted(os.listdir(checks))
     except OSError:
         names = []
-    return [*paths, user, checks, *[os.path.join(checks, name) for name in names if name.endswith(".py")]]
+    waivers = os.path.join(os.path.dirname(user), "waivers.toml")
+    return [*paths, user, waivers, checks, *[os.path.join(checks, name) for name in names if name.endswith(".py")]]
 
 
 def stamp(project: Project, environ: Mapping[str, str]) -> list[str]:

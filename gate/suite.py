@@ -6,8 +6,6 @@ order and naming are this module's work.
 
 from __future__ import annotations
 
-import fnmatch
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +16,7 @@ from gate.check import Check, Context, Options
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import CLEAN, DEBT, SKIPPED, UNKNOWN, Finding
 from gate.quote import say
+from gate.waivers import matches
 
 START = 2.0
 BY_HAND = 30.0
@@ -133,13 +132,7 @@ def _collect(found: Iterable[Finding] | None, options: Options, findings: list[F
 def _without_ignored(finding: Finding, patterns: Sequence[str]) -> Finding | None:
     if not patterns or not finding.subjects:
         return finding
-    kept = [subject for subject in finding.subjects if not _matches(subject.name or subject.key, patterns)]
+    kept = [s for s in finding.subjects if not any(matches(s.name or s.key, pattern) for pattern in patterns)]
     if len(kept) == len(finding.subjects):
         return finding
     return replace(finding, subjects=kept) if kept else None
-
-
-def _matches(name: object, patterns: Sequence[str]) -> bool:
-    text = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else str(name)
-    last = os.path.basename(text.rstrip("/"))
-    return any(fnmatch.fnmatchcase(text, pattern) or fnmatch.fnmatchcase(last, pattern) for pattern in patterns)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gate import waivers
 from gate.check import Check, Context
 from gate.config import configuration as config
 from gate.directories import config_file
@@ -21,6 +22,7 @@ from gate.registry import Registry, load_registry
 from gate.site import Look, Site
 from gate.suite import Result, run_suite
 from gate.verdict import is_gone
+from gate.waivers import Waivers
 from gate.world.git import Git
 from gate.world.processes import ProcessTable
 from gate.world.worktrees import Worktree, list_worktrees
@@ -51,6 +53,7 @@ class Survey:
     by_hand: bool
     only: Sequence[str]
     stamp: Sequence[str]
+    waivers: Waivers
 
 
 def survey(
@@ -78,6 +81,7 @@ def survey(
     registry = load(site)
     options = {registered.check.name: registered.check.options for registered in registry.checks}
     configuration = config.load(site.project, site.environ, options)
+    accepted = waivers.load(site.environ)
     checks = _chosen(registry, configuration, only)
     me = mine.id if mine is not None else None
     ended = frozenset(r.identity for r in look.records if r in cleared or _is_over(r, me, when, look.marker))
@@ -104,6 +108,7 @@ def survey(
         by_hand=by_hand,
         only=only,
         stamp=stamp,
+        waivers=accepted,
     )
 
 

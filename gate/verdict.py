@@ -90,6 +90,8 @@ def _green_or_stale(
         return Verdict(STALE, "boot")
     if list(stamp) != marker.data["stamp"] or marker.data.get("loosened"):
         return Verdict(STALE, "configuration")
+    if now >= float(marker.data.get("waived_until", now + 1)):
+        return Verdict(STALE, "waiver")
     if marker.deferred:
         return Verdict(STALE, "deferred")
     untold = [record for record in others if record.alive is None]

@@ -22,7 +22,7 @@ class Place:
         self.environ = {"SESSION_GATE_CONFIG": str(self.config / "config.toml")}
         for name in (".gate.toml", "pyproject.toml"):
             (self.root / name).write_text("a = 1\n")
-        for name in ("config.toml", "checks/mine.py"):
+        for name in ("config.toml", "waivers.toml", "checks/mine.py"):
             (self.config / name).write_text("a = 1\n")
 
     def stamp(self) -> list[str]:
@@ -58,7 +58,14 @@ def grow(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [rewrite, replace, grow, Path.unlink])
 @pytest.mark.parametrize(
-    "name", ["project/.gate.toml", "project/pyproject.toml", "config/config.toml", "config/checks/mine.py"]
+    "name",
+    [
+        "project/.gate.toml",
+        "project/pyproject.toml",
+        "config/config.toml",
+        "config/waivers.toml",
+        "config/checks/mine.py",
+    ],
 )
 def test_a_changed_file_changes_the_stamp(place: Place, name: str, change: Callable[[Path], None]) -> None:
     before = place.stamp()
@@ -90,10 +97,10 @@ def test_the_version_is_part_of_the_stamp(place: Place, monkeypatch: pytest.Monk
 def test_missing_files_have_a_stamp_too(tmp_path: Path) -> None:
     project = find_project(str(tmp_path))
     environ = {"SESSION_GATE_CONFIG": str(tmp_path / "none" / "config.toml")}
-    assert stamp(project, environ)[1:] == ["-"] * 4
+    assert stamp(project, environ)[1:] == ["-"] * 5
     assert config_paths(project, environ) == [
         os.path.join(project.root, ".gate.toml"), os.path.join(project.root, "pyproject.toml"),
-        str(tmp_path / "none" / "config.toml"), str(tmp_path / "none" / "checks"),
+        *(str(tmp_path / "none" / name) for name in ("config.toml", "waivers.toml", "checks")),
     ]  # fmt: skip
 
 

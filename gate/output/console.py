@@ -10,7 +10,17 @@ from typing import TextIO
 
 import click
 
-_COLOURS = {"debt": "red", "unknown": "yellow", "deferred": "cyan", "note": "blue", "clean": "green", "ok": "green"}
+_COLOURS = {
+    "problem": "red",
+    "warning": "yellow",
+    "good": "green",
+    "debt": "red",
+    "unknown": "yellow",
+    "deferred": "cyan",
+    "note": "blue",
+    "clean": "green",
+    "ok": "green",
+}
 
 
 class Console:

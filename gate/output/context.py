@@ -31,6 +31,7 @@ _STALE = {
     "unwritten": "the last end could not write down what it found",
     "doubted": "a check of another project saw something that belongs here",
     "missing": "no check of this project is recorded",
+    "waiver": "a waiver is over",
 }
 
 
