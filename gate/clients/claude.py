@@ -10,6 +10,7 @@ import os
 from gate import files, jsontext
 from gate.clients import Event
 from gate.errors import DamagedError
+from gate.tags import OWN_TAG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,29 @@ if TYPE_CHECKING:
 NAME = "claude"
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 MOST_SESSIONS = 500
+
+HOOKS = (("SessionStart", "start", 10), ("SessionEnd", "end", 10))
+"""The events that are a session's boundary, which boundary each is, and the seconds that its hook is given. An end
+hook gets 1.5 s unless its entry says more."""
+
+DISABLE_KEY = "disableAllHooks"
+"""The setting that switches all hooks off (code.claude.com/docs/en/settings). Of the user's, the project's and the
+local settings the last one that has it counts (seen: a project's `false` overrides the user's `true`)."""
+
+MANAGED_ONLY_KEY = "allowManagedHooksOnly"
+"""The setting that lets only an administrator's hooks run; counts in managed settings alone."""
+
+
+def config_directory(environ: Mapping[str, str]) -> str:
+    """The client's own directory."""
+    return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME", ""), ".claude")
+
+
+def managed_settings(platform: str) -> str:
+    """An administrator's settings, which no user's override."""
+    if platform == "darwin":
+        return "/Library/Application Support/ClaudeCode/managed-settings.json"
+    return "/etc/claude-code/managed-settings.json"
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
@@ -49,8 +73,7 @@ def named_owner(environ: Mapping[str, str]) -> int | None:
 
 def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
     """The process that the client wrote down for a session, in `sessions/<pid>.json` of its own directory."""
-    home = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME", ""), ".claude")
-    directory = os.path.join(home, "sessions")
+    directory = os.path.join(config_directory(environ), "sessions")
     try:
         names = os.listdir(directory)
     except OSError:
@@ -65,6 +88,20 @@ def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
         if isinstance(value, dict) and value.get("sessionId") == session:
             return int(name[:-5])
     return None
+
+
+def export_tag(environ: Mapping[str, str], session: str) -> None:
+    """Let what this session's shell tool starts carry its tag: what a start hook appends to CLAUDE_ENV_FILE is read
+    before every later command. `session` is a safe id. A failure costs only the tag; the client has one of its own.
+    """
+    path = environ.get("CLAUDE_ENV_FILE", "")
+    if os.path.isabs(path):
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            os.write(fd, f"export {OWN_TAG}={session}\n".encode("ascii"))
+            os.close(fd)
+        except (OSError, ValueError):
+            return
 
 
 def render_start(text: str, line: str) -> str:

@@ -13,13 +13,16 @@ import click
 from gate import __version__, files
 from gate import directories as user_directories
 from gate.commands.config import config
+from gate.commands.doctor import doctor
 from gate.commands.end import end
 from gate.commands.explain import explain
 from gate.commands.hook import hook
+from gate.commands.install import install, uninstall
 from gate.commands.list import list_
 from gate.commands.run import run
 from gate.commands.start import start
 from gate.commands.status import status
+from gate.commands.waive import waive
 from gate.errors import GateError, StateError
 
 OK, USAGE, CRASH, INTERRUPTED = 0, 2, 3, 130
@@ -40,7 +43,7 @@ def group(context: click.Context, directories: tuple[str, ...], form: str | None
     context.obj = {"directory": directory, "form": form, "no_color": no_color}
 
 
-for command in (start, end, run, hook, status, list_, explain, config):
+for command in (start, end, run, hook, status, list_, explain, config, waive, install, uninstall, doctor):
     group.add_command(command)
 
 

@@ -1,0 +1,117 @@
+"""What a person should know beside what an installation did: hooks that run twice, that will not run, that will not
+last.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from gate.clients import claude
+from gate.errors import UnknownError
+from gate.quote import name
+from gate.wiring.claude_install import Change
+from gate.wiring.claude_settings import LOCAL, PROJECT, Wiring, look_at
+from gate.wiring.installed_line import Installation
+from gate.wiring.jsontree import Node, parse
+from gate.wiring.this_installation import why_not_lasting
+from gate.world.git import Git
+
+GIT_TIMEOUT = 5.0
+"""Seconds."""
+
+
+def of_install(change: Change, environ: Mapping[str, str], directory: str, installation: Installation) -> list[str]:
+    """What to say after an installation."""
+    wiring = look_at(environ, directory)
+    warnings = _of_installation(change.scope, environ, installation)
+    warnings += _elsewhere(change, wiring, "both call the gate, which does no harm but costs twice as much")
+    warnings += _switched_off(change, wiring) + _hindered(change, wiring)
+    if change.scope == LOCAL and _git_lists(environ, change.file.path):
+        warnings.append(
+            f"git does not ignore {name(change.file.path, 1000)}: it will be reported as uncommitted; "
+            "a line .claude/settings.local.json in .git/info/exclude changes that"
+        )
+    return warnings
+
+
+def of_uninstall(change: Change, environ: Mapping[str, str], directory: str) -> list[str]:
+    """What to say after an uninstallation."""
+    return _elsewhere(change, look_at(environ, directory), "the gate is still called from there")
+
+
+def _of_installation(scope: str, environ: Mapping[str, str], installation: Installation) -> list[str]:
+    if scope == PROJECT:  # its line names no installation
+        return []
+    warnings = []
+    reason = why_not_lasting(sys.prefix, environ)
+    if reason:
+        warnings.append(
+            f"{name(sys.prefix, 1000)} will not last: {reason}. Once it is gone each start says that the gate did "
+            "not run; put session-gate where it stays (pipx install, uv tool install) and install the hooks from there"
+        )
+    if not installation.script:
+        warnings.append(
+            "no session-gate command stands beside this Python: after an upgrade of Python the hooks will say that "
+            "the gate did not run, until gate install claude is run again"
+        )
+    return warnings
+
+
+def _elsewhere(change: Change, wiring: Wiring, meaning: str) -> list[str]:
+    """Which other settings call the gate too. Claude Code runs equal lines of several files once, but ours name the
+    file that they stand in.
+    """
+    own = os.path.realpath(change.file.path)
+    others = {entry.scope: entry.file for entry in wiring.installed if os.path.realpath(entry.file) != own}
+    cure = "gate uninstall claude --scope"
+    warnings = [
+        f"{name(path, 1000)} has the gate's hooks too: {meaning} ({cure} {scope} takes those out)"
+        for scope, path in others.items()
+    ]
+    return warnings + [
+        f"{name(path, 1000)} has a hook of somebody's that seems to call the gate too; it was left alone"
+        for path in wiring.strangers
+    ]
+
+
+def _switched_off(change: Change, wiring: Wiring) -> list[str]:
+    if wiring.disabled_by:
+        key = claude.DISABLE_KEY
+        if wiring.disabled_by == claude.managed_settings(sys.platform):
+            key += f" or {claude.MANAGED_ONLY_KEY}"
+        return [f"{name(wiring.disabled_by, 1000)} sets {key}: Claude Code runs no hooks here, the gate's neither"]
+    tree = _tree_after(change)
+    if tree is not None and tree.value.get(claude.DISABLE_KEY) is True:
+        return [f"{name(change.file.path, 1000)} sets {claude.DISABLE_KEY}, which settings of this project override"]
+    return []
+
+
+def _hindered(change: Change, wiring: Wiring) -> list[str]:
+    """What keeps our entries in the changed file from being called each time."""
+    warnings = [
+        f"the {entry.event} entry is called for the matcher {name(str(entry.matcher))} of its group alone"
+        for entry in wiring.installed
+        if entry.file == change.file.path and entry.matcher is not None
+    ]
+    if change.changed and change.file.has_other_names():
+        warnings.append(f"{name(change.file.path, 1000)} has other hard links: they keep the text from before")
+    return warnings
+
+
+def _tree_after(change: Change) -> Node | None:
+    text = (change.after or b"").decode("utf-8")
+    return parse(text) if text.strip("\ufeff \t\r\n") else None
+
+
+def _git_lists(environ: Mapping[str, str], path: str) -> bool:
+    """Whether git would list a file as untracked: it neither ignores nor knows it. False where git cannot tell."""
+    git = Git(environ)
+    directory, file = os.path.split(os.path.dirname(path))[0], os.path.join(".claude", os.path.basename(path))
+    try:
+        ignored = git.run(directory, "check-ignore", "--", file, timeout=GIT_TIMEOUT, ok=(0, 1))
+        known = git.run(directory, "ls-files", "--", file, timeout=GIT_TIMEOUT)
+    except UnknownError:
+        return False
+    return not ignored and not known
