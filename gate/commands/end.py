@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from gate import boundary
-from gate.commands.common import Call, common_options
-from gate.commands.run import show
+from gate.commands.common import Call
+from gate.commands.run import report_options, show
 from gate.output.console import Progress
 
 
 @click.command(epilog="Example: gate end")
-@common_options
+@report_options
 def end(call: Call) -> int:
     """Run the suite and write this project's marker. It ends nothing: no session, no process.
 

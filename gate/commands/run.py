@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+
 import click
 
 from gate import boundary
@@ -11,10 +14,16 @@ from gate.output.console import Progress
 from gate.output.text import print_report
 from gate.quote import line
 
+_RENDERED = ("junit", "sarif", "markdown")
+"""The forms that have a module of their own in `gate.output`, loaded when it is asked for."""
+
+report_options = functools.partial(common_options, formats=("text", "json", *_RENDERED))
+"""The options of a command that runs the suite."""
+
 
 @click.command(epilog="Example: gate run uncommitted_paths stale_locks")
 @click.argument("checks", nargs=-1, metavar="[CHECK]...")
-@common_options
+@report_options
 def run(call: Call, checks: tuple[str, ...]) -> int:
     """Run the suite, or the named checks; write nothing.
 
@@ -35,8 +44,11 @@ def show(call: Call, examined: Examination) -> int:
         click.echo(f"session-gate: error: {line(str(problem))}", err=True)
     if call.format == "json":
         call.print_json(examined.report.to_json())
-    else:
+    elif call.format == "text":
         print_report(call.console, examined.report, examined.labels)
+    else:
+        module = importlib.import_module(f"gate.output.{call.format}")
+        call.console.print(module.render(examined.report, examined.labels))
     if examined.survey.configuration.problems:
         return 2
     return 0 if examined.report.state == "ok" else 1
