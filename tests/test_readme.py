@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -46,12 +45,16 @@ def test_the_example_of_a_configuration_is_in_force(machine: Machine, project: P
     assert 'checks.temp_size.ignore = ["*.keep"]' in text
 
 
-def test_the_settings_are_json_with_both_hooks() -> None:
-    hooks = json.loads(blocks("json")[0])["hooks"]
-    commands = {event: hooks[event][0]["hooks"][0]["command"] for event in hooks}
-    assert set(commands) == {"SessionStart", "SessionEnd"}
-    assert commands["SessionStart"].endswith("gate hook start --client claude")
-    assert commands["SessionEnd"].endswith("gate hook end --client claude")
+def test_what_an_installation_says(machine: Machine, project: Path) -> None:
+    settings = machine.directory / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{}")
+    said = machine.text("install", "claude", cwd=project).splitlines()
+    (example,) = [block for block in blocks("console") if block.startswith("$ gate install")]
+    shown = example.splitlines()[1:]
+    assert [line.partition(": ")[0 if number == 1 else 2] for number, line in enumerate(said)] == [
+        line.partition(": ")[0 if number == 1 else 2] for number, line in enumerate(shown)
+    ]
 
 
 def test_every_command_of_the_readme_exists(machine: Machine, project: Path) -> None:
