@@ -54,7 +54,10 @@ def find(context: Context[CaptureStreams]) -> Iterator[Finding]:
             key="streams",
             summary=lambda chosen: say("{} capture streams (expect 1){}", chosen.count, chosen.context),
             subjects=[subject(context, process) for process in streams],
-            details=[detail(context, program, streams) for program in sorted({process.name for process in streams})],
+            details=[
+                *(detail(context, program, streams) for program in sorted({process.name for process in streams})),
+                say("more than {} at once are too many (max_streams)", limit),
+            ],
             remedy=say(
                 "ps -o pid,ppid,etime,comm -p {} shows the oldest; end first what starts them, then each by its id",
                 str(streams[0].pid),
@@ -66,7 +69,10 @@ def find(context: Context[CaptureStreams]) -> Iterator[Finding]:
             key="hidden",
             summary=say("{} that may record cannot be inspected: {}", len(hidden), sorted({p.name for p in hidden})),
             subjects=[Subject(process.key, process.name, process.started, process.key) for process in hidden],
-            remedy=say("ps -o user,pid,etime,comm -p {} shows whose it is; ask that user", str(hidden[0].pid)),
+            remedy=say(
+                "ps -o user,pid,etime,comm -p {} shows whose it is; it is known to that user's own gate run",
+                str(hidden[0].pid),
+            ),
             kind=UNKNOWN,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gate.api import (
+    AGENT_ROOTS,
     CACHES,
     DEBT,
     NOTE,
@@ -15,6 +16,7 @@ from gate.api import (
     Context,
     Duration,
     Finding,
+    Held,
     Leftover,
     Options,
     Signs,
@@ -25,12 +27,15 @@ from gate.api import (
     duration,
     hookimpl,
     incident_text,
+    measure_all,
     option,
     say,
+    size,
+    worktree_remedy,
 )
 
-CURE = say("it goes when what it holds is kept elsewhere, and then whoever knows what it was for removes it")
-CURE_OF_EMPTY = say("it goes when it is removed as a worktree; its branch stays")
+MEASURING = 3.0
+"""Seconds that looking at their size may take: what would be lost with them matters more, and has been looked at."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,7 @@ class OldWorktrees(Options):
     """How long is too long, and what tells an agent's worktree from a person's."""
 
     max_idle: Duration = option(Duration(5 * 86400), "how long an agent's worktree may lie idle")
-    roots: tuple[str, ...] = option(
-        (".claude/worktrees/*", ".worktrees/*", ".codex/worktrees/*"), "directories where agents keep worktrees"
-    )
+    roots: tuple[str, ...] = option(AGENT_ROOTS, "directories where agents keep worktrees")
     names: tuple[str, ...] = option(("*sweep*", "worktree-*"), "how agents' worktrees or their branches are called")
     lock_reasons: tuple[str, ...] = option(
         ("claude session *", "claude agent *", "openclaw pid=*"), "the reasons with which clients lock worktrees"
@@ -52,7 +55,9 @@ def find(context: Context[OldWorktrees]) -> Iterator[Finding]:
     """One finding for each worktree in which nothing changed for too long; a note, where it is no agent's."""
     project, options = context.project, context.options
     if project.common_dir is None:
-        raise UnknownError(project.broken) if project.broken else SkipCheck("not a git repository")
+        if not project.broken:
+            raise SkipCheck("not a git repository")
+        raise UnknownError(project.broken, "it is known once .git leads to a repository again, or is gone")
     temps = [os.path.realpath(context.expand(path)) for path in ("$TMPDIR", "/tmp")]  # noqa: S108
     survey = Survey(
         project,
@@ -64,25 +69,29 @@ def find(context: Context[OldWorktrees]) -> Iterator[Finding]:
         seconds=0.85 * context.time_left(),
         caches=options.caches,
     )
-    for leftover in survey.leftovers():
-        if leftover.is_left or leftover.life.idle:
-            yield finding(context, leftover)
+    found = [leftover for leftover in survey.leftovers() if leftover.is_left or leftover.life.idle]
+    sizes = measure_all(found, min(MEASURING, 0.25 * context.time_left()))
+    for leftover in found:
+        yield finding(context, leftover, sizes.get(leftover.path))
 
 
-def finding(context: Context[OldWorktrees], leftover: Leftover) -> Finding:
+def finding(context: Context[OldWorktrees], leftover: Leftover, held: Held | None) -> Finding:
     """What is to be said of one worktree; "removable" only where nothing would be lost."""
-    path, name, life, tree = leftover.path, leftover.name, leftover.life, leftover.worktree
+    path, name, life = leftover.path, leftover.name, leftover.life
     text = "{} has been idle for {} (limit {}): {}"
     if life.idle is None:
         text = "could not check {}, where nothing is known to have changed for {} (limit {}): {}"
     said = [*leftover.state, *life.holds, *([say("removable")] if leftover.is_removable else [])]
-    look = "ls -la there" if tree is None else "git worktree list" if tree.missing else "git status there"
+    details = [say("taken for an agent's: {}", leftover.maker)] if leftover.maker else []
+    if held is not None:
+        amount = "it takes {} in {} files" if held.complete else "it takes at least {} in {} files"
+        details.append(say(amount, size(held.bytes), held.files))
     return Finding(
         key=path,
         summary=say(text, name, duration(context.now - life.newest), duration(context.options.max_idle), said),
         subjects=[Subject(path, name, life.newest)],  # of the project: nobody is in it, and all are to hear of it
-        details=[say("taken for an agent's: {}", leftover.maker)] if leftover.maker else [],
-        remedy=say("{} shows it; {}", say(look), CURE_OF_EMPTY if leftover.is_removable else CURE),
+        details=details,
+        remedy=worktree_remedy(leftover, context.project.root),
         kind=NOTE if not leftover.is_left else UNKNOWN if life.idle is None else DEBT,
     )
 
@@ -98,4 +107,5 @@ def gate_check() -> Check:
         run=find,
         options=OldWorktrees,
         keeps=True,
+        ripens=True,
     )

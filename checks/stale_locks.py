@@ -12,10 +12,13 @@ from itertools import chain
 
 from gate.api import (  # isort: skip
     DEBT, UNKNOWN, Check, Chosen, Context, Duration, Fate, Finding, Lock, LockSearch, Options, Phrase, ShellWord,
-    Subject, UnknownError, duration, fate_of, hookimpl, incident_text, is_git_at_work, option, say,
+    Subject, UnknownError, duration, fate_of, hookimpl, incident_text, is_git_at_work, lock_remedy, option, say,
 )  # fmt: skip
 
-CLIENTS = (".pilot.lock", ".deepstorm/.pilot.lock", ".claude/*.lock", "~/.claude/daemon.lock", "~/.claude/*.jsonl.lock")
+CLIENTS = (
+    ".pilot.lock", ".deepstorm/.pilot.lock", ".claude/*.lock", "~/.claude/daemon.lock", "~/.claude/*.jsonl.lock",
+    "$CLAUDE_CONFIG_DIR/daemon.lock", "$CLAUDE_CONFIG_DIR/*.jsonl.lock",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,16 @@ def find(context: Context[StaleLocks]) -> Iterator[Finding]:
         if why is not None and lock.is_still_there():
             places.setdefault((lock.place, kind), []).append((lock, why))
     for (place, kind), found in places.items():
-        yield _finding(search, place, kind, dict(sorted(found, key=lambda each: each[0].changed)))
+        yield _finding(context, search, place, kind, dict(sorted(found, key=lambda each: each[0].changed)))
     for path, reason in search.gaps.items():
         text = say("{} was not searched for locks to its end: {}", search.shown(path), reason)
-        yield Finding("search " + path, text, remedy=say("look with ls -ld {}", ShellWord(path)), kind=UNKNOWN)
+        cure = say("ls -ld {} shows whose it is; gate run stale_locks takes more time than a start", ShellWord(path))
+        yield Finding("search " + path, text, remedy=cure, kind=UNKNOWN)
 
 
 def why_stale(context: Context[StaleLocks], lock: Lock) -> Phrase | None:
     """Why a lock is stale, None where it is not. Raises UnknownError where that cannot be told."""
-    options, processes, name, age = context.options, context.processes, lock.name, context.now - lock.changed
+    options, processes, name, age = context.options, context.processes, lock.name, lock.age(context.now)
     fate = fate_of(lock.holder, lock.changed, processes)
     silent = lock.of_git and fate is Fate.NOBODY
     limit = options.git_max_age if silent else options.max_age
@@ -66,7 +70,9 @@ def why_stale(context: Context[StaleLocks], lock: Lock) -> Phrase | None:
     return say("{}: its holder (pid {}{}) is dead, {} old", name, str(lock.holder.pid), reused, duration(age))
 
 
-def _finding(search: LockSearch, place: str, kind: str, stale: dict[Lock, Phrase]) -> Finding:
+def _finding(
+    context: Context[StaleLocks], search: LockSearch, place: str, kind: str, stale: dict[Lock, Phrase]
+) -> Finding:
     told, oldest = {lock.path: why for lock, why in stale.items()}, next(iter(stale))
 
     def summary(chosen: Chosen) -> Phrase:
@@ -74,16 +80,12 @@ def _finding(search: LockSearch, place: str, kind: str, stale: dict[Lock, Phrase
         first = told[chosen.subjects[0].key]
         return say("{}{}{}", several if chosen.count > 1 else say(""), first, chosen.context)
 
-    process = say(" and ps -p {}", str(oldest.holder.pid)) if oldest.holder.pid else say("")
-    ends = say("git takes it away when it ends; " if oldest.of_git else "")
     return Finding(
         key=place,
         summary=summary,
         subjects=[Subject(lock.path, lock.name, lock.changed, lock.state, lock.worktree) for lock in stale],
         details=list(told.values())[:10] if len(told) > 1 else (),
-        remedy=say(
-            "look with ls -l {}{}; {}once nobody holds it, it can be removed", ShellWord(oldest.path), process, ends
-        ),
+        remedy=lock_remedy(oldest, context.project, context.worktrees, known=kind != UNKNOWN),
         kind=kind,
     )
 

@@ -32,6 +32,7 @@ from gate.api import (
     size,
 )
 
+READ = say("it is known once this user can read all directories there")
 EXTRA = 0.3
 """Seconds that counting goes on once a limit is passed: the rest of a million files tells nothing new."""
 
@@ -50,7 +51,10 @@ def find(context: Context[TempSize]) -> Iterator[Finding]:
     options = context.options
     roots = find_roots(options.paths, context.project.root, context.expand)
     for pattern, reason in roots.failed:
-        yield Finding(pattern, say("{} cannot be looked for: {}", pattern, reason), [Subject(pattern)], kind=UNKNOWN)
+        text = say("{} cannot be looked for: {}", pattern, reason)
+        yield Finding(
+            pattern, text, [Subject(pattern)], remedy=say("gate config shows it as `paths`; {}", READ), kind=UNKNOWN
+        )
     temp = os.path.realpath(context.expand("$TMPDIR")) + "/"
     for number, (path, status) in enumerate(roots.found.items()):
         name = path.removeprefix(temp)
@@ -81,11 +85,13 @@ def judge(options: TempSize, subject: Subject, held: Held, now: float) -> Iterat
         )
     elif not held.complete:
         text = say("{} could not be counted to the end in the time there was: {} so far", name, amount)
-        yield Finding(path, text, [subject], kind=UNKNOWN)
+        remedy = say("du -sh {} counts it; gate run temp_size takes more time than a session's start", ShellWord(path))
+        yield Finding(path, text, [subject], remedy=remedy, kind=UNKNOWN)
     if held.unread_count:
         places = [say("{} ({})", place, reason) for place, reason in held.unread]
         text = say("{} in {} cannot be read: {}", held.unread_count, name, places)
-        yield Finding("unread " + path, text, [subject], kind=UNKNOWN)
+        remedy = say("ls -ld {} shows whose it is; {}, or `ignore` names them", ShellWord(held.unread[0][0]), READ)
+        yield Finding("unread " + path, text, [subject], remedy=remedy, kind=UNKNOWN)
 
 
 def details(path: str, held: Held, now: float) -> Iterator[Phrase]:

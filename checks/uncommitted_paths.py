@@ -34,7 +34,7 @@ from gate.api import (
 def find(context: Context[Options]) -> Iterator[Finding]:
     """One finding for each worktree that `git status` lists something in; the subjects are the paths."""
     if context.project.broken:
-        raise UnknownError(context.project.broken)
+        raise UnknownError(context.project.broken, "it is known once .git leads to a repository again, or is gone")
     if context.project.common_dir is None:
         raise SkipCheck("not a git repository")
     worktrees = [worktree for worktree in context.worktrees if not worktree.missing]
@@ -47,9 +47,11 @@ def find(context: Context[Options]) -> Iterator[Finding]:
     for worktree, status in zip(worktrees, statuses, strict=True):
         where = say("" if worktree.main else " in the worktree {}", shown(worktree.path, context.project.root))
         if isinstance(status, UnknownError):
-            yield unknown(worktree.path, say("could not check{}: {}", where, plainly(status)))
+            yield unknown(worktree.path, say("could not check{}: {}", where, plainly(status)), status.cure)
             continue
         yield from uncommitted(context, worktree, where, status.entries)
+        if status.taken_in:
+            yield taken_in(worktree, where, status.taken_in)
         for name, reason in status.unknown:
             text = say("could not check the submodule {}{}: {}", name, where, plainly(reason))
             yield unknown(f"{worktree.path}\0{name}", text)
@@ -58,9 +60,9 @@ def find(context: Context[Options]) -> Iterator[Finding]:
         yield Finding(f"{path}\0unread", text, [Subject(f"{path}\0unread", path)], kind=NOTE)
 
 
-def unknown(key: str, summary: Phrase) -> Finding:
+def unknown(key: str, summary: Phrase, cure: str = "") -> Finding:
     """What could not be established, and is not clean."""
-    remedy = say("{}; it goes when git can answer", look(key.partition("\0")[0]))
+    remedy = say("{}; {}", look(key.partition("\0")[0]), plainly(cure or "it is known when git can answer"))
     return Finding(key, summary, [Subject(key)], remedy=remedy, kind=UNKNOWN)
 
 
@@ -87,13 +89,44 @@ def uncommitted(
         except UnknownError as error:
             yield unknown(key, say("could not check {}{}: {}", entry.path, where, plainly(error)))
             continue
-        detail = say("{}: {}", entry.path, entry.words)
-        subjects.append(Subject(key, entry.path, last.latest, last.state, worktree=worktree.path, detail=detail))
+        odd = say("; Windows has no file of this name" if entry.is_reserved else "")
+        detail = say("{}: {}{}", entry.path, entry.words, odd)
+        above = tuple(f"{worktree.path}\0{directory}/" for directory in directories_above(entry.path))
+        subjects.append(
+            Subject(
+                key,
+                entry.path,
+                last.latest,
+                last.state,
+                worktree=worktree.path,
+                within=above,
+                detail=detail,
+            )
+        )
     waiting = operation(worktree.git_dir)
     details = [say("{} is in progress there", say(waiting))] if waiting else []
     remedy = say("{}; they go when they are committed, or whoever made them gives them up", look(worktree.path))
     if subjects:
         yield Finding(worktree.path, summary, subjects, details, remedy)
+
+
+def taken_in(worktree: Worktree, where: Phrase, names: Sequence[str]) -> Finding:
+    """Agents' worktrees that `git add --all` took for submodules; they are said until that is taken back."""
+    key = f"{worktree.path}\0gitlinks"
+    text = "the index{} has agents' worktrees as if they were submodules{}: {}"
+    cure = "git -C {} ls-files --stage shows it; it goes when it is out of the index and that is committed"
+    return Finding(
+        key,
+        lambda chosen: say(text, where, chosen.context, chosen.names),
+        [Subject(f"{key}\0{name}", name, state="gitlink", worktree=worktree.path) for name in names],
+        remedy=say(cure + " (.gitignore keeps it out)", ShellWord(worktree.path)),
+    )
+
+
+def directories_above(path: str) -> list[str]:
+    """`a/b/c.py`: `a`, `a/b`. Git lists an untracked directory as one, and its files once one of them is committed."""
+    parts = path.rstrip("/").split("/")[:-1]
+    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
 
 
 @hookimpl

@@ -38,7 +38,8 @@ def _open_closed_streams() -> None:
 
 
 def _silently(arguments: list[str]) -> int | None:
-    if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
+    # What a client calls; every other option than --client is somebody's who types.
+    if arguments[:1] == ["hook"] and all(word[:1] != "-" or word[:8] == "--client" for word in arguments):
         from gate import silent
 
         return silent.main(arguments[1:])

@@ -12,16 +12,18 @@ from gate.quote import Phrase, ShellWord, say
 from gate.units import Duration, Size, duration, size
 from gate.world.gitstatus import Entry, Status, plainly, read_statuses
 from gate.world.holders import Fate, Holder, fate_of, is_git_at_work, parse_reason
-from gate.world.leftovers import Leftover, Signs, Survey
+from gate.world.leftovers import Leftover, Signs, Survey, measure_all
 from gate.world.locks import Lock, LockSearch
 from gate.world.processes import Process
 from gate.world.recorders import RECORDERS, recorder_of
+from gate.world.remedies import lock_remedy, worktree_remedy
 from gate.world.traces import trace
 from gate.world.tree import Held, find_roots, measure, memory_file_system
 from gate.world.worktree_life import CACHES, operation
-from gate.world.worktrees import Worktree, shown
+from gate.world.worktrees import AGENT_ROOTS, Worktree, shown
 
 __all__ = [
+    "AGENT_ROOTS",
     "CACHES",
     "DEBT",
     "MACHINE",
@@ -59,7 +61,9 @@ __all__ = [
     "hookimpl",
     "incident_text",
     "is_git_at_work",
+    "lock_remedy",
     "measure",
+    "measure_all",
     "memory_file_system",
     "operation",
     "option",
@@ -71,4 +75,5 @@ __all__ = [
     "shown",
     "size",
     "trace",
+    "worktree_remedy",
 ]

@@ -28,27 +28,42 @@ class Living:
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """What was already so when a session started: subjects as digests, with their states (None: none was taken), and
+    when its record was written, by the file system's clock (None: that is not known).
+    """
+
+    states: Mapping[str, str] | None = None
+    written: float | None = None
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What is known beside the findings, for one check. Keys of subjects are digests, as `key_of` makes them.
 
-    `debts` are the keys that stand as debt in the marker; `notes` those that were there before any session, each with
-    its state; `baselines` has one entry for each session that ended since the check was last known: its subjects and
-    their states at that session's start; where no baseline was taken, when the session began, by the file system's
-    clock, or None where that tells nothing. `ended` tells whether the baselines are
-    those of sessions that ended. `first` says that this is a first look and the check's subjects are such as people
-    keep: then nobody is charged, unless a session ended. `worktrees` are those in which a session's record stands.
-    `owner` gives the root of the other project that a subject belongs to, empty where it is not another's. `quiet` are
-    two times between which nobody but a person can have worked (exclusive, inclusive). `waivers` are those in force.
+    `debts` are the keys that stand as debt in the marker, `notes` those that were there before any session, each with
+    its state. `looked` is when the check last looked (0: never; None: what has come since cannot be told).
+
+    `baselines` has one for each session that ended since then; where none did, those of living ones: `ended` tells
+    which. `first` says that this is a first look and the check's subjects are such as people keep: then nobody is
+    charged, unless a session ended. `worktrees` are those in which a session's record stands. `keeps` is the check's
+    own word.
+
+    `owner` gives the root of the other project that a subject belongs to (empty: not another's) and whether only that
+    project's debt says so. `quiet` are two times between which nobody but a person can have worked (exclusive,
+    inclusive). `waivers` are those in force.
     """
 
     debts: frozenset[str] = frozenset()
     notes: Mapping[str, str] = field(default_factory=dict)
-    baselines: Sequence[Mapping[str, str] | float | None] = ()
-    living: Sequence[Living] = ()
+    looked: float | None = None
+    baselines: Sequence[Baseline] = ()
     ended: bool = False
+    living: Sequence[Living] = ()
     first: bool = False
     worktrees: frozenset[str] = frozenset()
-    owner: Callable[[Subject], str] = lambda _: ""
+    keeps: bool = True
+    owner: Callable[[Subject], tuple[str, bool]] = lambda _: ("", False)
     quiet: tuple[float, float] | None = None
     waivers: Sequence[Waiver] = ()
 
@@ -84,7 +99,7 @@ def attribute(finding: Finding, evidence: Evidence) -> list[Part]:
     others: dict[str, list[Subject]] = {}
     waived: dict[Waiver, list[Subject]] = {}
     for subject in finding.subjects:
-        owner = "" if key_of(subject) in evidence.debts else evidence.owner(subject)
+        owner = _owner(subject, evidence)
         if owner:
             others.setdefault(owner, []).append(subject)
         else:
@@ -105,35 +120,70 @@ def _accepted_by(name: object, evidence: Evidence) -> Waiver | None:
     return next((waiver for waiver in evidence.waivers if matches(name, waiver.pattern)), None)
 
 
+def _owner(subject: Subject, evidence: Evidence) -> str:
+    if key_of(subject) in evidence.debts:
+        return ""
+    owner, by_debt = evidence.owner(subject)
+    return "" if by_debt and _came_during_one_that_ended(subject, evidence) else owner
+
+
 def kind_of(subject: Subject, evidence: Evidence) -> str:
     """Whose one subject of this project is: debt, deferred (another living session works there) or note (it was there
     before).
     """
-    key, state = key_of(subject), subject.fingerprint
+    key = key_of(subject)
     if key in evidence.debts:
         return DEBT
     if any(_is_at_work(session, subject, evidence.worktrees) for session in evidence.living):
         return DEFERRED
-    was_there = [_was_there(subject, base) for base in evidence.baselines]
-    if evidence.ended and False in was_there:
-        return DEBT  # it came during that session, though another that began later found it there and noted it
-    if was_there and all(was_there):
+    if _is_quiet(subject, evidence):
         return NOTE
-    if evidence.notes.get(key) == state or (evidence.first and not evidence.baselines):
+    if _came_during_one_that_ended(subject, evidence):
+        return DEBT  # though another that began later may have found it there and noted it
+    if evidence.baselines and all(_was_there(subject, baseline, evidence) for baseline in evidence.baselines):
         return NOTE
-    if evidence.quiet is not None and subject.changed is not None:
-        after, until = evidence.quiet
-        return NOTE if after < subject.changed <= until else DEBT
+    if _is_noted(subject, evidence) or (evidence.first and not evidence.baselines):
+        return NOTE
     return DEBT
 
 
-def _was_there(subject: Subject, baseline: Mapping[str, str] | float | None) -> bool | None:
+def _came_during_one_that_ended(subject: Subject, evidence: Evidence) -> bool:
+    """Whether a session that ended had not found it there."""
+    return evidence.ended and any(_was_there(subject, baseline, evidence) is False for baseline in evidence.baselines)
+
+
+def _is_quiet(subject: Subject, evidence: Evidence) -> bool:
+    if evidence.quiet is None or subject.changed is None:
+        return False
+    after, until = evidence.quiet
+    return after < subject.changed <= until
+
+
+def _is_noted(subject: Subject, evidence: Evidence) -> bool:
+    if evidence.notes.get(key_of(subject)) == subject.fingerprint:
+        return True
+    return _is_part_of(subject, evidence.notes, evidence.looked)
+
+
+def _was_there(subject: Subject, baseline: Baseline, evidence: Evidence) -> bool | None:
     """Whether a subject was there, as it is, when a session began; None where that is not known."""
-    if baseline is None:
+    if baseline.states is not None:
+        same = baseline.states.get(key_of(subject)) == subject.fingerprint
+        return same or _is_part_of(subject, baseline.states, baseline.written)
+    # Only of what people keep: what fills a directory or holds a lock before a session is what another left. And what
+    # the last look did not show, though it is older, may have been brought out by this very session.
+    if baseline.written is None or subject.changed is None or not evidence.keeps or evidence.looked is None:
         return None
-    if isinstance(baseline, float):
-        return None if subject.changed is None else subject.changed <= baseline
-    return baseline.get(key_of(subject)) == subject.fingerprint
+    if subject.changed > baseline.written:
+        return False
+    return True if subject.changed > evidence.looked else None
+
+
+def _is_part_of(subject: Subject, states: Mapping[str, str], at: float | None) -> bool:
+    """Whether it lies in something that was listed as a whole at that time, and has not changed since."""
+    if at is None or subject.changed is None or subject.changed > at:
+        return False
+    return any(key_of(Subject(key)) in states for key in subject.within)
 
 
 def _is_at_work(session: Living, subject: Subject, worktrees: frozenset[str]) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from gate import files, jsontext
 from gate.errors import DamagedError, StateError
 from gate.ledger import Record
-from gate.report import Baseline
+from gate.report import States
 from gate.site import Site
 
 
-def write_baseline(site: Site, record: Record, baseline: Baseline) -> None:
+def write_baseline(site: Site, record: Record, baseline: States) -> None:
     """Keep what was already so when a session started; without one, everything is debt, so a failure loses nothing."""
     try:
         files.write(site.state.ledger.baseline_path(record.id), jsontext.dumps(baseline).encode("ascii"))
@@ -17,7 +17,7 @@ def write_baseline(site: Site, record: Record, baseline: Baseline) -> None:
         return
 
 
-def read_baseline(site: Site, record: Record) -> Baseline | None:
+def read_baseline(site: Site, record: Record) -> States | None:
     """What was already so when a session started; None where that is not known."""
     try:
         data = files.read(site.state.ledger.baseline_path(record.id))

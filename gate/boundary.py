@@ -12,39 +12,69 @@ from gate.clients import Event
 from gate.clock import rfc3339
 from gate.errors import StateError
 from gate.examination import Examination, judge
-from gate.finding import UNKNOWN
-from gate.ledger import Record
+from gate.finding import DEBT, UNKNOWN
+from gate.ledger import Record, safe_id
 from gate.marker import Marker
 from gate.output import context
-from gate.settlement import settle
-from gate.silent import follow
+from gate.settlement import forget_told, settle
+from gate.silent import follow, was_told
 from gate.site import Look, Site
 from gate.suite import BY_HAND, START
 from gate.survey import survey
 from gate.verdict import ABANDONED, FIRST, GREEN, PENDING, Verdict
+
+CONTINUED = ("resume", "fork")
+"""Why a session starts whose conversation holds earlier texts. Claude Code sends no text that stands there already: the
+same debt, come back after it was gone, would not be said. So such a text ends with the time of the look."""
+
+_COMMANDS = {"clear": "/clear", "resume": "/resume", "fork": "/branch"}
+"""What a person typed in a client that goes on to another session."""
 
 FINISHER_PATIENCE = 1.0
 """Seconds that a start waits for the finisher of the previous session before it runs the suite itself."""
 
 
 def start(
-    site: Site, client: Any, event: Event, look: Look, verdict: Verdict, mine: Record | None, known: bool, trouble: str
+    site: Site,
+    client: Any,
+    event: Event,
+    look: Look,
+    verdict: Verdict,
+    mine: Record | None,
+    known: bool,
+    trouble: str,
+    cleared: Sequence[Record],
 ) -> str:
     """A session starts and it is not green: run the suite, write the marker; what the client is to be shown."""
     if verdict.kind == PENDING:
         look, verdict = await_finisher(site, look, verdict, mine)
-        if verdict.kind == GREEN and not trouble and event.source != "clear":
+        if verdict.kind == GREEN and not trouble and not cleared and event.source != "clear":
             if mine is not None and not known:
                 follow(site, "complete", mine.id, baseline=True)
             return ""
-    cleared = [] if event.source != "clear" else _same_owner(look, mine)
-    text, headline, examined = greet(site, look, verdict, mine, cleared, trouble)
+    told = was_told(look, event)
+    cut = len(_checked(site)) if event.source in CONTINUED else 0
+    before = _COMMANDS.get(event.source, "") if cleared else ""
+    text, headline, examined = greet(site, look, verdict, mine, cleared, before, trouble, known and not cleared, cut)
     if mine is not None and not known and not trouble:
         files.flush(site.state.ledger.record_path(mine.id))  # as `complete` does after a green start
         write_baseline(site, mine, examined.report.baseline(mine.written))
         if examined.report.of_kind(UNKNOWN):
             follow(site, "complete", mine.id, baseline=True)
-    return str(client.render_start(text, headline))
+    if not text and told:
+        return say_gone(site, client, event)
+    return str(client.render_start(text + _checked(site) if text and cut else text, headline))
+
+
+def say_gone(site: Site, client: Any, event: Event) -> str:
+    """In a conversation that goes on: what an earlier text of ours reported stands no more. That is said once."""
+    forget_told(site, safe_id(event.session))
+    line = "SESSION-GATE: what an earlier text in this conversation reported is gone; nothing is left behind."
+    return str(client.render_start(line + _checked(site), line))
+
+
+def _checked(site: Site) -> str:
+    return f"\nChecked at {rfc3339(site.clock.now())}."
 
 
 def greet(
@@ -53,27 +83,31 @@ def greet(
     verdict: Verdict,
     mine: Record | None = None,
     cleared: Sequence[Record] = (),
+    before: str = "",
     trouble: str = "",
+    again: bool = False,
+    cut: int = 0,
 ) -> tuple[str, str, Examination]:
     """Run the suite within the start budget, write the marker, and compose the text and the user's line."""
-    surveyed = survey(site, look, mine, START, first=_is_first_look(look, verdict), cleared=cleared)
+    surveyed = survey(site, look, mine, START, first=_is_first_look(look, verdict), cleared=cleared, again=again)
     said: list[str] = ["", ""]
 
     def decorate(now: Look, examined: Examination, data: Mapping[str, Any]) -> dict[str, Any]:
         when = rfc3339(surveyed.when)
         shown = context.shown_before(now.marker, examined.report, when)
-        limit = surveyed.configuration.inject_limit
+        limit = surveyed.configuration.inject_limit - cut
         said[:] = context.compose(
             examined.report,
             verdict,
             shown,
             data["loosened"],
-            bool(cleared),
+            before,
             site.project.here,
             limit,
             surveyed.configuration.stale_after,
         )
-        told = {"told": _told(now.marker, mine.session, when)} if said[0] and mine is not None else {}
+        red = bool(examined.report.of_kind(DEBT, UNKNOWN))
+        told = {"told": _told(now.marker, mine.session, when)} if red and mine is not None else {}
         return {"shown": shown, "loosened": [], **told}
 
     moment = {ABANDONED: fired.UNENDED, PENDING: fired.CUT_OFF}.get(verdict.kind)
@@ -138,13 +172,6 @@ def end_by_hand(
         return settle(site, surveyed), None
     except StateError as error:
         return judge(site, site.look(), surveyed), error
-
-
-def _same_owner(look: Look, mine: Record | None) -> list[Record]:
-    if mine is None or mine.owner is None:
-        return []
-    owner = (mine.owner.pid, mine.owner.started)
-    return [r for r in look.records if r.id != mine.id and r.owner and (r.owner.pid, r.owner.started) == owner]
 
 
 def _told(marker: Marker | None, session: str, when: str) -> dict[str, str]:

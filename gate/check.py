@@ -74,7 +74,8 @@ class Check:
     `incident` is the text of the post-mortem that justifies it, its first line the title; a check without one is
     refused. `summary` is a line that says when it is debt. `scope` is "project", or "machine" where what it looks at
     belongs to no one project. `options` is a frozen dataclass that extends `Options`. `keeps` says that people keep
-    such things on purpose, so that what stood there on a first look is charged to nobody. `limit` is in seconds.
+    such things on purpose, so that what stood there on a first look is charged to nobody. `ripens` says that a thing
+    becomes one by its age alone: what a look does not show may have been left before it. `limit` is in seconds.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Check:
     scope: str = PROJECT
     options: type[Options] = Options
     keeps: bool = False
+    ripens: bool = False
     limit: float = 60.0
 
     @property

@@ -21,7 +21,7 @@ from gate.liveness import is_alive
 from gate.sessions import ended_elsewhere
 from gate.settlement import settle
 from gate.site import Look, Site
-from gate.suite import FINISHER
+from gate.suite import FINISHER, Result
 from gate.survey import survey
 
 OWNER_PATIENCE = 10.0
@@ -67,7 +67,7 @@ def finish(site: Site, session: str) -> None:
     mine = next((there for there in look.records if there.identity == record.identity), None)
     if mine is None:
         return
-    if mine.source == END_ALONE and ended_elsewhere(site, mine.session):
+    if mine.source == END_ALONE and ended_elsewhere(site, mine.session, mine.owner):
         site.state.ledger.remove(session)
         return
     settle(site, survey(site, look, mine, limit=FINISHER), finished=session)
@@ -88,11 +88,7 @@ def complete(site: Site, session: str) -> None:
     if there is not None and there.identity == mine.identity:
         earlier = read_baseline(site, mine) or {}
         report = judge(site, site.look(), surveyed).report
-        # Only what people keep can be a person's work between two sessions; what fills a directory or holds a lock then
-        # is what a session left running.
-        kept = {result.check.name for result in surveyed.results if result.check.keeps}
-        looks = {check: looked for check, looked in _last_looks(look).items() if check in kept}
-        write_baseline(site, mine, {**report.baseline(mine.written, looks), **earlier})
+        write_baseline(site, mine, {**report.baseline(mine.written, _last_looks(look, surveyed.results)), **earlier})
     if (
         mine.state != ENDING
         and look.marker is not None
@@ -101,12 +97,18 @@ def complete(site: Site, session: str) -> None:
         settle(site, surveyed)
 
 
-def _last_looks(look: Look) -> dict[str, float]:
-    """When each check last looked and found nothing to charge; none of them on a marker that is not ok."""
+def _last_looks(look: Look, results: Sequence[Result]) -> dict[str, float]:
+    """When each check of what people keep last looked and found nothing to charge; none of them on a marker that is not
+    ok. Only that can be a person's work between two sessions: what fills a directory or holds a lock then is what a
+    session left running.
+    """
     if look.marker is None or look.marker.state != "ok":
         return {}
     memory = look.marker.data["memory"]
-    return {check: known["looked"] for check, known in memory.items() if isinstance(known.get("looked"), float)}
+    kept = [
+        result.check for result in results if result.check.keeps and memory.get(result.check.name, {}).get("looked")
+    ]
+    return {check.name: memory[check.name]["looked"] if check.ripens else 0.0 for check in kept}
 
 
 def await_owner(site: Site, record: Record) -> None:

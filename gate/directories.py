@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 APP = "session-gate"
+STATE_CURE = "set SESSION_GATE_STATE_DIR to a directory of your own (unset, XDG_STATE_HOME or HOME says where it lies)"
+"""What to do about a state directory that cannot be used, whichever variable named it."""
+CONFIG_CURE = "set SESSION_GATE_CONFIG to a file in a directory of your own (unset, XDG_CONFIG_HOME or HOME says where)"
+"""The same for the directory of the configuration."""
 
 
 def state_dir(environ: Mapping[str, str], platform: str = sys.platform) -> str:
-    """`$SESSION_GATE_STATE_DIR`, else the platform's user state directory. Raises StateError where there is no home."""
+    """`$SESSION_GATE_STATE_DIR`, else the platform's user state directory.
+
+    Raises StateError where that variable is a relative path, or where there is no home.
+    """
     given = environ.get("SESSION_GATE_STATE_DIR")
     if given:
         return _given(given, "SESSION_GATE_STATE_DIR")
@@ -27,11 +34,16 @@ def state_dir(environ: Mapping[str, str], platform: str = sys.platform) -> str:
 
 
 def config_file(environ: Mapping[str, str], platform: str = sys.platform) -> str:
-    """`$SESSION_GATE_CONFIG`, else `config.toml` in the platform's user config directory. Raises StateError."""
+    """`$SESSION_GATE_CONFIG`, else `config.toml` in the platform's user config directory. Raises StateError too."""
     given = environ.get("SESSION_GATE_CONFIG")
     if given:
         return _given(given, "SESSION_GATE_CONFIG")
     return os.path.join(_user_dir(environ, platform, "XDG_CONFIG_HOME", ".config"), "config.toml")
+
+
+def is_config_named(environ: Mapping[str, str]) -> bool:
+    """Whether the user named a configuration file, which then has to be there."""
+    return bool(environ.get("SESSION_GATE_CONFIG"))
 
 
 def cache_dir(environ: Mapping[str, str], platform: str = sys.platform) -> str:
@@ -45,10 +57,11 @@ def cache_dir(environ: Mapping[str, str], platform: str = sys.platform) -> str:
 
 
 def _given(path: str, variable: str) -> str:
-    try:
-        return os.path.abspath(path)
-    except OSError:  # relative to a working directory that was deleted
-        raise StateError(f"{variable} is a relative path and the working directory is gone: make it absolute") from None
+    # A relative path would be another place in each directory, and the user's configuration a file of whatever
+    # repository one enters. The XDG variables ignore one; ours was set for this program alone, so it is a mistake.
+    if not os.path.isabs(path):
+        raise StateError(f"{variable}: {path!r} is a relative path, another place in each directory: make it absolute")
+    return os.path.normpath(path)
 
 
 def _user_dir(environ: Mapping[str, str], platform: str, variable: str, below_home: str) -> str:

@@ -20,7 +20,14 @@ class NewerSchemaError(DamagedError):
 
 
 class UnknownError(Exception):
-    """Raised by a check, or by what it uses, when something could not be established. Never read as clean."""
+    """Raised by a check, or by what it uses, when something could not be established. Never read as clean.
+
+    `cure` says in words of ours what would make it known; empty where asking again is all that can be done.
+    """
+
+    def __init__(self, reason: str = "", cure: str = "") -> None:
+        super().__init__(reason)
+        self.cure = cure
 
 
 class SkipCheck(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,11 +12,11 @@ from gate.baseline import read_baseline
 from gate.clock import local, parse_rfc3339, rfc3339
 from gate.finding import NOTHING, SKIPPED, UNKNOWN
 from gate.ledger import END_ALONE, ENDING, Record
-from gate.marker import Marker
+from gate.marker import UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
 from gate.quote import Phrase, line, say
-from gate.report import Baseline, Known, Report, make_report
+from gate.report import Before, Known, Report, make_report
 from gate.site import Look, Site
 from gate.survey import Survey
 
@@ -47,7 +48,8 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
         *config_findings([*surveyed.configuration.problems, *surveyed.waivers.problems], surveyed.when),
         *plugin_findings(surveyed.registry, surveyed.when),
     ]
-    report = make_report(surveyed.results, _known(site, look, surveyed, ended, neighbours), own)
+    known = _known(site, look, surveyed, ended, neighbours)
+    report = make_report(surveyed.results, known, own, whole=not surveyed.only)
     return Examination(surveyed, replace(report, results=[*report.results, *_not_run(surveyed)]), ended, neighbours)
 
 
@@ -55,56 +57,66 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
     mine, marker = surveyed.mine, look.marker
     others = [r for r in look.records if r not in ended and (mine is None or r.identity != mine.identity)]
     at_work = [record for record in others if _may_answer(record)]
+    if surveyed.again and mine is not None:
+        at_work.append(mine)  # in the middle of its own work, which is nothing that a session left
     # Whose record cannot be read may have ended, and what was there before it is not known.
     unreadable = surveyed.damaged.intersection(look.damaged) - {site.state.marker_file.path}
-    over = bool(ended or unreadable)
-    baselines: list[Baseline | float | None] = [_baseline(site, record) for record in ended]
-    baselines += [None] * len(unreadable)
+    before = [_before(site, record) for record in ended] + [Before()] * len(unreadable)
     if surveyed.by_hand and mine is not None and mine.identity not in surveyed.ended:
-        baselines += filter(None, [read_baseline(site, mine)])
-    elif not over:
+        before += _taken(site, [mine])
+    elif not before:
         # What stood before every living session, unchanged, is none of theirs; what they changed is deferred anyway.
-        baselines += filter(None, [read_baseline(site, record) for record in at_work])
+        before += _taken(site, at_work)
     return Known(
         now=surveyed.when,
         looked=surveyed.looked,
         memory=marker.data["memory"] if marker is not None else {},
         first_seen=_first_seen(marker),
-        baselines=baselines,
+        before=before,
+        ended=bool(ended or unreadable),
         living=[Living(record.session, record.written, record.worktree) for record in at_work],
         since=_since(session_data(ended)),
         since_before=_since(marker.data.get("session") if marker is not None else None),
-        ended=over,
         first=surveyed.first,
         worktrees=frozenset(r.worktree for r in [*look.records, *([mine] if mine is not None else [])]),
         owner=neighbours.owner,
         waivers=lambda check: surveyed.waivers.of(check, site.project.root, surveyed.when),
-        quiet=None if over or look.damaged else _quiet(look, surveyed),
+        quiet=None if look.damaged else _quiet(site, look, surveyed, ended),
     )
 
 
-def _baseline(site: Site, record: Record) -> Baseline | float | None:
-    taken = read_baseline(site, record)
-    return record.written if taken is None and record.source != END_ALONE else taken
+def _before(site: Site, record: Record) -> Before:
+    return Before(read_baseline(site, record), None if record.source == END_ALONE else record.written)
 
 
-def _quiet(look: Look, surveyed: Survey) -> float | None:
-    """Until when nobody but a person can have worked since the marker was written; None where that cannot be told.
+def _taken(site: Site, records: Sequence[Record]) -> list[Before]:
+    return [before for before in (_before(site, record) for record in records) if before.states is not None]
+
+
+def _quiet(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record]) -> tuple[float | None, float] | None:
+    """Between when nobody but a person can have worked: since each check's last look (None), or since this boot, until
+    the first session that has not ended began. None where that cannot be told.
 
     A session would have left a record (which is flushed as soon as nobody waits for it, so a restart does not take it
-    away), and none has ended. So what changed before the first living session began is what a green start would take
-    into its baseline; that something else is red makes no difference.
+    away). So this is what a green start would take into its baseline; that something else is red makes no difference.
     """
     mine, marker = surveyed.mine, look.marker
-    if mine is None or surveyed.by_hand or mine.source == END_ALONE or marker is None or marker.retired:
+    if mine is None or surveyed.by_hand or mine.source == END_ALONE or marker is None or marker.retired == UNWRITTEN:
         return None
     if surveyed.when - marker.when > marker.stale_after:
         return None  # a marker that old is no evidence of what has run since
-    return min(record.written for record in [*look.records, mine])
+    if any(record.alive is None or not _is_of_earlier_boot(record, site) for record in ended):
+        return None
+    until = min(record.written for record in [*look.records, mine] if record not in ended)
+    return (time.time() - look.since_boot if ended else None), until
+
+
+def _is_of_earlier_boot(record: Record, site: Site) -> bool:
+    return record.alive is False and bool(record.place.boot) and record.place.boot != site.clock.boot
 
 
 def _own_sessions(look: Look) -> set[str]:
-    over = look.marker.data.get("ended", ()) if look.marker is not None else ()
+    over = look.marker.data.get("ended", {}) if look.marker is not None else {}
     return {record.session for record in look.records}.union(over)
 
 

@@ -7,9 +7,11 @@ marker is no evidence anyway (its boot id tells), and a flush would cost every s
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
+from gate.directories import STATE_CURE
 from gate.errors import DamagedError, StateError
 
 try:
@@ -30,17 +32,21 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
-def make_private_dir(path: str) -> None:
+def make_private_dir(path: str, cure: str = STATE_CURE) -> None:
     """Create a directory that only the user can read, its parents too; refuse one that others own or can write.
 
-    Raises StateError.
+    Raises StateError; its text ends with `cure`, which says how another place is chosen.
     """
     try:
         _make_dirs(path)
         status = os.stat(path)
     except OSError as error:
-        raise StateError(f"{path}: cannot be made the gate's directory: {error.strerror}") from None
-    refuse_unsafe(path, status)
+        what = f"{path}: cannot be made the gate's directory: {error.strerror}"
+        raise StateError(f"{what}; make it one that you can write, or {cure}") from None
+    try:
+        refuse_unsafe(path, status)
+    except StateError as error:
+        raise StateError(f"{error}, or {cure}") from None
 
 
 def _make_dirs(path: str) -> None:
@@ -58,10 +64,10 @@ def _make_dirs(path: str) -> None:
 def refuse_unsafe(path: str, status: os.stat_result) -> None:
     """Raise StateError unless `status` is of a directory of this user's that nobody else can write."""
     if not stat.S_ISDIR(status.st_mode):
-        raise StateError(f"{path}: is not a directory")
+        raise StateError(f"{path}: is not a directory; move away what stands there")
     if hasattr(os, "getuid"):
         if status.st_uid != os.getuid():
-            raise StateError(f"{path}: belongs to another user (uid {status.st_uid}); state is not kept there")
+            raise StateError(f"{path}: belongs to another user (uid {status.st_uid}), who could change what is in it")
         if status.st_mode & 0o022:
             raise StateError(f"{path}: others can write there; take that right away with chmod go-w")
 
@@ -88,8 +94,8 @@ def read(path: str) -> bytes | None:
         os.close(fd)
 
 
-def write(path: str, data: bytes) -> None:
-    """Replace a file in one step, 0600. Raises StateError, and then leaves nothing behind."""
+def write(path: str, data: bytes, cure: str = STATE_CURE) -> None:
+    """Replace a file in one step, 0600. Raises StateError, and then leaves nothing behind; `cure` as above."""
     temporary = temporary_name(path, os.getpid())
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOFOLLOW | _CLOEXEC, 0o600)
@@ -104,7 +110,7 @@ def write(path: str, data: bytes) -> None:
         os.replace(temporary, path)
     except OSError as error:
         remove(temporary)
-        raise StateError(f"{path}: cannot be written: {error.strerror}") from None
+        raise StateError(f"{path}: cannot be written: {_why(error, cure)}") from None
 
 
 def flush(path: str) -> None:
@@ -122,6 +128,15 @@ def flush(path: str) -> None:
             pass
         finally:
             os.close(fd)
+
+
+def _why(error: OSError, cure: str) -> str:
+    """Why a file of ours could not be written: what the system says, and the cure where it is the place."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error.strerror}; make room there"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        return f"{error.strerror}; make its directory one that you can write, or {cure}"
+    return error.strerror or type(error).__name__
 
 
 def temporary_name(path: str, pid: int) -> str:
@@ -185,7 +200,7 @@ class Lock:
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOEXEC, 0o600)
         except OSError as error:
-            raise StateError(f"{self.path}: cannot be made: {error.strerror}") from None
+            raise StateError(f"{self.path}: cannot be made: {_why(error, STATE_CURE)}") from None
         if fcntl is None:
             self.fd = fd
             return True

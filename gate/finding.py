@@ -30,7 +30,8 @@ class Subject:
     `key` stays the same while it is the same thing; `state` changes when the thing does (by default with `changed`).
     `changed` is the file system's time of its last change, in epoch seconds, None where it has none that tells.
     `worktree` is the working tree it lies in, `tag` the session named in a process's environment, `directory` a
-    process's working directory: by these the engine attributes it. `detail` is a line about it alone.
+    process's working directory: by these the engine attributes it. `within` are the keys of what it may have been a
+    part of at an earlier look (a file: the directories above it). `detail` is a line about it alone.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Subject:
     worktree: str | None = None
     tag: str | None = None
     directory: str | None = None
+    within: tuple[str, ...] = ()
     detail: Phrase | None = None
 
     @property

@@ -27,6 +27,9 @@ PULSE = 600.0
 defers its findings and proves nothing: a start beside it is not green."""
 
 OPEN = "open"
+LEAVING = "leaving"
+"""Like open, but its client has said that it goes on to another conversation: the next start in it takes over."""
+
 ENDING = "ending"
 
 END_ALONE = "end"
@@ -131,7 +134,9 @@ def parse(data: bytes) -> Record:
             raise DamagedError("is not a record")
         if type(value["written"]) not in (int, float) or not 0 <= value["written"] < 1e18:
             raise DamagedError("has no usable 'written'")
-        if value["state"] not in (OPEN, ENDING) or any(safe_id(value[key]) != value[key] for key in ("id", "session")):
+        if value["state"] not in (OPEN, LEAVING, ENDING) or any(
+            safe_id(value[key]) != value[key] for key in ("id", "session")
+        ):
             raise DamagedError("has no usable 'state', 'id' or 'session'")
         return Record(
             id=value["id"],
@@ -160,6 +165,27 @@ def _parse_owner(value: Any) -> Owner | None:
     if type(pid) is not int or type(started) is not int or pid < 2 or started < 0:
         raise DamagedError("has no usable 'owner'")
     return Owner(pid, started)
+
+
+AGAIN = 300.0
+"""Seconds after a session's end in which another end of its id is the same one fired again, whoever fires it."""
+
+
+def ended_text(record: Record) -> str:
+    """When a session ended and whose it was, as a marker remembers it."""
+    owner = "" if record.owner is None else f" {record.owner.pid} {record.owner.started}"
+    return rfc3339(record.since if record.ended is None else record.ended) + owner
+
+
+def is_fired_again(ended: str, owner: Owner | None, now: float) -> bool:
+    """Whether an end is the one that `ended` tells of. Much later and by another process it is that of a session which
+    was taken up again without a start.
+    """
+    when, _, whose = ended.partition(" ")
+    try:
+        return now - parse_rfc3339(when) < AGAIN or (owner is not None and whose == f"{owner.pid} {owner.started}")
+    except ValueError:
+        return False
 
 
 def safe_id(session: str) -> str:
@@ -203,6 +229,21 @@ class Ledger:
         except OSError:
             return False
         return any(name.endswith(".json") and name.startswith((session, "id-")) for name in names)
+
+    def holds(self, session: str) -> bool:
+        """Whether one of the records is this session's."""
+        try:
+            names = os.listdir(self.directory) if self.may_hold(session) else []
+        except OSError:
+            return False
+        for name in names:
+            try:
+                record = self.read(name[:-5]) if name.endswith(".json") else None
+            except DamagedError:
+                continue
+            if record is not None and record.session == session:
+                return True
+        return False
 
     def read(self, session: str) -> Record | None:
         """One record, None where there is none. Raises DamagedError."""

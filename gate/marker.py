@@ -155,7 +155,12 @@ _FINDING: dict[str, Fits] = {
 _RESULT = {"check": _text, "outcome": _one_of("clean", "skipped", *_RED), "reason": _text, "duration_ms": _length}
 _SESSION = {"id": _text, "client": _text, "since": _time, "ended": _or_none(_time)}
 _MEMORY = {"debt": _table_of(_time), "notes": _table_of(_text)}
-_MEMORY_MORE = {"known": _text, "looked": _or_none(_length), "last": _text, "carried": _or_none(_table_of(_text))}
+_MEMORY_MORE = {
+    "known": _text,
+    "looked": _or_none(_length),
+    "last": _text,
+    "carried": _or_none(_table_of(_text)),
+}
 _PARTS: dict[str, Fits] = {
     "schema": lambda value: type(value) is int and value == SCHEMA,
     "state": _one_of(OK, DEBT),
@@ -173,7 +178,7 @@ _PARTS: dict[str, Fits] = {
 }
 _OPTIONAL: dict[str, Fits] = {
     "configuration": _object({}, {}),
-    "ended": _list_of(_text),
+    "ended": _table_of(_text),
     "loosened": _list_of(_text),
     "made": _list_of(_text),
     "told": _table_of(_time),

@@ -31,28 +31,27 @@ class Neighbours:
         self._now = now
         self._sessions = sessions
 
-    def owner(self, check: str, subject: Subject) -> str:
-        """The root of the other project that a subject belongs to, empty where it is one's own, or nobody else's.
-
-        Its tag says so, else its working directory, else that it stands as debt there.
+    def owner(self, check: str, subject: Subject) -> tuple[str, bool]:
+        """The root of the other project that a subject belongs to, empty where it is one's own, or nobody else's; and
+        whether only that says so that it stands as debt there. Its tag comes first, then its working directory.
         """
         if subject.tag is not None:
             if safe_id(subject.tag) in self._sessions:
-                return ""
+                return "", False
             for key, marker in self._markers.items():
                 if _ran(marker, check) and self._knows(key, marker, safe_id(subject.tag)):
-                    return str(marker.data["project"])
+                    return str(marker.data["project"]), False
         if subject.directory:
             key = find_project(subject.directory).key
             if key == self._own.key:
-                return ""
+                return "", False
             if key in self._markers and _ran(self._markers[key], check):
-                return str(self._markers[key].data["project"])
+                return str(self._markers[key].data["project"]), False
         mine = key_of(subject)
         for marker in self._markers.values():
             if _ran(marker, check) and mine in marker.data["memory"].get(check, {}).get("debt", ()):
-                return str(marker.data["project"])
-        return ""
+                return str(marker.data["project"]), True
+        return "", False
 
     def doubt(self, root: str, seen: Collection[tuple[str, str]]) -> None:
         """Take its green marker's word from the project at `root`, where it knows nothing of what was `seen` of it:
@@ -68,7 +67,7 @@ class Neighbours:
                     state.marker_file.retire(DOUBTED)
 
     def _knows(self, key: str, marker: Marker, session: str) -> bool:
-        return session in marker.data.get("ended", ()) or ProjectState(self._own.root, key).ledger.may_hold(session)
+        return session in marker.data.get("ended", {}) or ProjectState(self._own.root, key).ledger.holds(session)
 
     @cached_property
     def _markers(self) -> dict[str, Marker]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gate.clock import rfc3339
 from gate.config.sources import Problem
 from gate.finding import UNKNOWN, Reported
 from gate.project import digest
-from gate.quote import line
+from gate.quote import line, name
 from gate.registry import Registry
 
 
 def config_findings(problems: Sequence[Problem], now: float) -> list[Reported]:
     """One for each mistake in a file of the user's or the project's."""
     return [
-        _own_finding(
-            "config", "CONFIG", str(problem), "gate config shows what is in force; mend the file that is named", now
-        )
+        _own_finding("config", "CONFIG", str(problem), "gate config shows what is in force; mend what is named", now)
         for problem in problems
     ]
 
@@ -29,11 +28,22 @@ def plugin_findings(registry: Registry, now: float) -> list[Reported]:
             "plugins",
             "PLUGIN",
             f"{problem.source}: {problem.text}",
-            "gate list shows what is loaded; mend or remove the plugin",
+            _plugin_cure(problem.source),
             now,
         )
         for problem in registry.problems
     ]
+
+
+def _plugin_cure(source: str) -> str:
+    """What to do about a plugin that cannot be used, by where it comes from."""
+    if os.path.isabs(source):
+        if source.endswith(".py"):
+            return f"gate list shows what is loaded; mend {name(source)}, or move it out of that directory"
+        return f"gate list shows what is loaded; mend the rights of {name(source)}, or move it away"
+    if source.startswith("package "):
+        return f"gate list shows what is loaded; upgrade or uninstall the {line(source)}, whose check it is"
+    return "gate list shows what is loaded; install session-gate anew"
 
 
 def _own_finding(check: str, label: str, text: str, remedy: str, now: float) -> Reported:

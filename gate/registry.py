@@ -6,24 +6,34 @@ so that a broken plugin is a finding and takes nothing along.
 
 from __future__ import annotations
 
+import difflib
+import functools
 import importlib
-import importlib.util
-import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from importlib import metadata
-from types import ModuleType
+from types import FunctionType
 from typing import Any
 
 import pluggy
 
-from gate.check import NAMESPACE, Check, Options, Specification
-from gate.errors import StateError
-from gate.files import refuse_unsafe
-from gate.finding import MACHINE, PROJECT
+from gate.check import NAMESPACE, Check, Specification
+from gate.own_checks import find_files, load_file
+from gate.soundness import RefusedError, fit, told
 
 BUILT_IN = ("capture_streams", "temp_size", "stale_locks", "uncommitted_paths", "old_worktrees")
 """The checks of this package, worst first: the order in which findings are shown."""
+
+PATIENCE = 10.0
+"""Seconds that all plugins together may take to load."""
+
+_HOOK = Specification.gate_check.__name__
+_MARK = NAMESPACE + "_impl"
+"""The attribute by which pluggy knows a function that was decorated with `hookimpl`."""
+
+_HANGS = "hangs: {} gave no answer in time; do there only what is quick, and the rest in the function that finds"
 
 
 @dataclass(frozen=True)
@@ -54,93 +64,140 @@ class Registry:
         return next((registered for registered in self.checks if registered.check.name == name), None)
 
 
-def load_registry(user_directory: str | None = None) -> Registry:
-    """Load every plugin. `user_directory` holds the user's own checks, one file each."""
+def load_registry(user_directory: str | None = None, patience: float = PATIENCE) -> Registry:
+    """Load every plugin. `user_directory` holds the user's own checks, one file each.
+
+    Plugins that are not built in may take `patience` seconds together, and each only half of what is left of them: a
+    client's hook waits for this, and one that hangs must leave some to the others. It is left behind in its thread.
+    """
     manager = pluggy.PluginManager(NAMESPACE)
     manager.add_hookspecs(Specification)
     checks: list[Registered] = []
     problems: list[Problem] = []
+    for name in BUILT_IN:
+        _add(checks, problems, "built in", functools.partial(_load_built_in, manager, name))
+    until = time.monotonic() + patience
     for source, load in _sources(user_directory, problems):
-        try:
-            checks.append(Registered(_load_one(manager, load, {other.check.name: other for other in checks}), source))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a plugin may do anything, even exit
-            text = str(error) if isinstance(error, _RefusedError) else f"{type(error).__name__}: {error}"
-            problems.append(Problem(source, text))
+        _add(checks, problems, source, functools.partial(_load_within, manager, load, until))
     return Registry(checks, problems)
 
 
-class _RefusedError(Exception):
-    """A plugin that does not keep to the contract; its text says what to change."""
-
-
-def _sources(
-    user_directory: str | None, problems: list[Problem]
-) -> Iterator[tuple[str, Callable[[], ModuleType | object]]]:
-    for name in BUILT_IN:
-        yield "built in", lambda name=name: importlib.import_module(f"gate_checks.{name}")  # type: ignore[misc]
-    for entry in sorted(metadata.entry_points(group=NAMESPACE), key=lambda entry: entry.name):
-        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "a package"
-        yield f"package {package}", entry.load
-    for path in _user_files(user_directory, problems):
-        yield path, lambda path=path: _load_file(path)  # type: ignore[misc]
-
-
-def _user_files(directory: str | None, problems: list[Problem]) -> list[str]:
-    if directory is None or not os.path.isdir(directory):
-        return []
+def _add(checks: list[Registered], problems: list[Problem], source: str, load: Callable[[], Check]) -> None:
     try:
-        refuse_unsafe(directory, os.stat(directory))
-        names = sorted(os.listdir(directory))
-    except (OSError, StateError) as error:
-        problems.append(Problem(directory, str(error)))
-        return []
-    return [
-        os.path.join(directory, name)
-        for name in names
-        if name.endswith(".py") and name[0] not in "_." and not name.startswith("test_")
-    ]
+        check = load()
+        for other in checks:
+            for what, mine, theirs in (
+                ("name", check.name, other.check.name),
+                ("label", check.label, other.check.label),
+            ):
+                if mine == theirs:
+                    raise RefusedError(f"has the {what} {mine!r} as one from {other.source}: give it another {what}")
+        checks.append(Registered(check, source))
+    except RefusedError as refused:
+        problems.append(Problem(source, str(refused)))
+    except Exception as error:  # noqa: BLE001 - a plugin may do anything
+        problems.append(Problem(source, told(error)))
 
 
-def _load_file(path: str) -> ModuleType:
-    name = "gate_user_checks." + os.path.basename(path)[:-3]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise _RefusedError("cannot be loaded as a Python module")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def _load_built_in(manager: pluggy.PluginManager, name: str) -> Check:
+    plugin = importlib.import_module(f"gate_checks.{name}")
+    return fit(_hook_of(manager, plugin)())
 
 
-def _load_one(manager: pluggy.PluginManager, load: Callable[[], Any], known: dict[str, Registered]) -> Check:
-    plugin = load()
-    manager.register(plugin)
-    found = [
-        implementation for implementation in manager.hook.gate_check.get_hookimpls() if implementation.plugin is plugin
-    ]
-    if not found:
-        raise _RefusedError("defines no gate_check: decorate a function of that name with gate.api.hookimpl")
+def _load_within(manager: pluggy.PluginManager, load: Callable[[], Any], until: float) -> Check:
+    plugin = _within(until, "its import", load)
+    hook = _hook_of(manager, plugin)
+    return fit(_within(until, _HOOK, hook))
+
+
+def _within(until: float, what: str, call: Callable[[], Any]) -> Any:
+    """What `call` returns, if it does so in half of the time that is left. Raises RefusedError, and what it raises.
+
+    A thread also tells a KeyboardInterrupt of the plugin's from the user's, which comes to the main thread.
+    """
+    done: list[tuple[Any, BaseException | None]] = []
+
+    def work() -> None:
+        try:
+            done.append((call(), None))
+        except BaseException as error:  # noqa: BLE001 - a plugin may do anything, even exit
+            done.append((None, error))
+
+    thread = threading.Thread(target=work, daemon=True, name="plugin")
+    thread.start()
+    thread.join(max(0.0, (until - time.monotonic()) / 2))
+    if not done:
+        raise RefusedError(_HANGS.format(what))
+    value, error = done[0]
+    if error is not None:
+        raise error if isinstance(error, Exception) else RefusedError(told(error))
+    return value
+
+
+def _hook_of(manager: pluggy.PluginManager, plugin: Any) -> Callable[[], object]:
+    """The function of a plugin that gives its check. Raises RefusedError."""
+    if manager.is_registered(plugin):
+        raise RefusedError("names the same module as another entry point: one module is one check")
+    try:
+        manager.register(plugin)
+    except pluggy.PluginValidationError:
+        raise RefusedError(f"{_HOOK} takes no arguments and is a plain function: def {_HOOK}() -> Check") from None
     # pluggy's own call stops at the first plugin that raises, so each is asked alone.
-    check = _fit(found[0].function())
-    if check.name in known:
-        raise _RefusedError(f"is named {check.name!r} as one from {known[check.name].source}: give it another name")
-    return check
+    for implementation in manager.hook.gate_check.get_hookimpls():
+        if implementation.plugin is plugin:
+            return implementation.function
+    raise RefusedError(_why_no_hook(plugin))
 
 
-def _fit(check: object) -> Check:
-    if not isinstance(check, Check):
-        raise _RefusedError(f"gate_check returned {type(check).__name__}: return a gate.api.Check")
-    if not check.name.isidentifier() or not check.name.isascii():
-        raise _RefusedError(f"is named {check.name!r}: a check's name is a word of letters, digits and underscores")
-    if not check.label.isascii() or not check.label.isupper() or len(check.label) > 12:
-        raise _RefusedError(f"has the label {check.label!r}: a label is a short word in capitals")
-    if len(check.incident.split()) < 5:
-        raise _RefusedError(
-            "names no incident: put into `incident` what happened, what was left, and how it is cleared"
-        )
-    if check.scope not in (PROJECT, MACHINE):
-        raise _RefusedError(f"has the scope {check.scope!r}: it is {PROJECT!r} or {MACHINE!r}")
-    if not is_dataclass(check.options) or not issubclass(check.options, Options):
-        raise _RefusedError("has options that are not a frozen dataclass which extends gate.api.Options")
-    return check
+def _why_no_hook(plugin: Any) -> str:
+    if isinstance(plugin, (FunctionType, Check)):
+        return 'names something in a module: let the entry point name the module alone, as in `name = "package.module"`'
+    if callable(getattr(plugin, _HOOK, None)):
+        return f"its {_HOOK} is not marked as a hook: put @hookimpl (from gate.api) above it"
+    names = [name for name in dir(plugin) if isinstance(getattr(plugin, name, None), FunctionType)]
+    marked = [name for name in names if hasattr(getattr(plugin, name), _MARK)]
+    near = marked or difflib.get_close_matches(_HOOK, names, n=1)
+    if near:
+        return f"defines no {_HOOK}, but {near[0]}: did you mean {_HOOK}?"
+    return f"defines no {_HOOK}: decorate a function of that name with gate.api.hookimpl"
+
+
+def _sources(user_directory: str | None, problems: list[Problem]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    for source, entry in _entry_points(problems):
+        yield source, entry.load
+    found, unusable = find_files(user_directory) if user_directory is not None else ([], "")
+    if unusable:
+        problems.append(Problem(str(user_directory), unusable))
+    for path in found:
+        yield path, functools.partial(load_file, path)
+
+
+def _entry_points(problems: list[Problem]) -> list[tuple[str, metadata.EntryPoint]]:
+    """The entry points in our group with the package that each comes from, sorted by name."""
+    try:
+        found = list(metadata.entry_points(group=NAMESPACE))
+    except Exception:  # noqa: BLE001 - one package whose metadata cannot be read, whichever it is
+        found = _entry_points_one_by_one(problems)
+    return [(_package(entry), entry) for entry in sorted(found, key=lambda entry: entry.name)]
+
+
+def _entry_points_one_by_one(problems: list[Problem]) -> list[metadata.EntryPoint]:
+    found: dict[tuple[str, str], metadata.EntryPoint] = {}
+    for distribution in metadata.distributions():
+        try:
+            for entry in distribution.entry_points:
+                if entry.group == NAMESPACE:
+                    found.setdefault((entry.name, entry.value), entry)
+        except Exception as error:  # noqa: BLE001 - see above
+            where = getattr(distribution, "_path", "a package")
+            text = f"its entry points cannot be read ({told(error)}), and it may bring a check: install it anew"
+            problems.append(Problem(f"package {where}", text))
+    return list(found.values())
+
+
+def _package(entry: metadata.EntryPoint) -> str:
+    unknown = f"package of the entry point {entry.name}"
+    try:
+        return f"package {entry.dist.name} {entry.dist.version}" if entry.dist is not None else unknown
+    except Exception:  # noqa: BLE001 - metadata that is incomplete
+        return unknown

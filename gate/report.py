@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gate.attribution import Evidence, Living, Part, attribute, key_of
+from gate.attribution import Baseline, Evidence, Living, Part, attribute, key_of
 from gate.check import Check
 from gate.clock import local_day, parse_rfc3339, rfc3339
 from gate.finding import CLEAN, DEBT, DEFERRED, MACHINE, NOTE, NOTHING, SKIPPED, UNKNOWN, Finding, Reported, Subject
@@ -16,7 +16,7 @@ from gate.suite import Result
 from gate.waivers import Waiver, matches
 
 MOST_DETAILS = 20
-Baseline = Mapping[str, Mapping[str, str]]
+States = Mapping[str, Mapping[str, str]]
 """For each check that was known at a session's start: its subjects, as digests, with their states."""
 
 Seen = Mapping[str, Sequence[tuple[Subject, str]]]
@@ -24,33 +24,43 @@ Seen = Mapping[str, Sequence[tuple[Subject, str]]]
 
 
 @dataclass(frozen=True)
+class Before:
+    """What was so at a session's start (None: no baseline was taken), and when its record was written, by the file
+    system's clock (None: that is not known).
+    """
+
+    states: States | None = None
+    written: float | None = None
+
+
+@dataclass(frozen=True)
 class Known:
     """What is known before the suite's results are judged.
 
     `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
-    fingerprint) come from the previous marker, `baselines` are those of the sessions that ended since (where none was
-    taken, when the session began, by the file system's clock; None: that is not known either), `since` names the last
-    of them in words, `since_before` the one that the previous marker answered for.
-    `first` says that for a check which was never known this is a first look, `ended` whether the baselines are
-    those of sessions that ended, `owner` the root of the other project that a check's subject belongs to. `quiet` is
-    until when nobody but a person can have worked since the marker, by the file system's clock; None where that cannot
-    be told. `worktrees` are those in which a session's record stands, `waivers` gives those of a check that are in
-    force and those that are over.
+    fingerprint) come from the previous marker, `before` are the baselines of the sessions that ended since then, or of
+    the living ones where none did: `ended` tells which. `since` names the last that ended in words, `since_before` the
+    one that the previous marker answered for. `first` says that for a check which was never known this is a first look.
+
+    `owner` is the root of the other project that a check's subject belongs to, and whether only its debt says so.
+    `quiet` are two times, by the file system's clock, between which nobody but a person can have worked; the first is
+    None where that is since each check's last look. `worktrees` are those in which a session's record stands, `waivers`
+    gives those of a check that are in force and those that are over.
     """
 
     now: float
     looked: float
     memory: Mapping[str, Any] = field(default_factory=dict)
     first_seen: Mapping[str, str] = field(default_factory=dict)
-    baselines: Sequence[Baseline | float | None] = ()
+    before: Sequence[Before] = ()
+    ended: bool = False
     living: Sequence[Living] = ()
     since: Phrase = NOTHING
     since_before: Phrase = NOTHING
     first: bool = False
-    ended: bool = False
     worktrees: frozenset[str] = frozenset()
-    owner: Callable[[str, Subject], str] = lambda _check, _subject: ""
-    quiet: float | None = None
+    owner: Callable[[str, Subject], tuple[str, bool]] = lambda _check, _subject: ("", False)
+    quiet: tuple[float | None, float] | None = None
     waivers: Callable[[str], tuple[Sequence[Waiver], Sequence[Waiver]]] = lambda _check: ((), ())
 
 
@@ -77,18 +87,20 @@ class Report:
         """The findings of these kinds, in the order of the checks."""
         return [finding for finding in self.findings if finding.kind in kinds]
 
-    def baseline(self, written: float, looked: Mapping[str, float] | None = None) -> Baseline:
-        """What was so when a session's record was `written`, by the file system's clock; what changed later is its own.
+    def baseline(self, written: float, looked: Mapping[str, float] | None = None) -> States:
+        """What was so when a session's record was `written`, by the file system's clock; what changed later is its own,
+        and what is deferred is another's.
 
-        Debt is not part of a baseline, or a lost marker would turn it into something kept. Only what came after each
-        check had last `looked` and found nothing is: a person's work between two sessions. What is older than that look
-        has become debt by its age alone (a worktree that lies idle, a lock): nobody has been told of it yet.
+        Debt is not part of a baseline, or a lost marker would turn it into something kept. Only what came after the
+        check's last look, which found nothing, is: a person's work between two sessions. `looked` has such looks, of
+        checks of what people keep: their time; of one whose things do not ripen any time tells, as 0.
         """
         return {
             check: {
                 key_of(subject): subject.fingerprint
                 for subject, kind in subjects
                 if (subject.changed is None or subject.changed <= written)
+                and kind != DEFERRED
                 and (kind != DEBT or _came_after(subject, (looked or {}).get(check)))
             }
             for check, subjects in self.seen.items()
@@ -104,8 +116,10 @@ class Report:
         }
 
 
-def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reported] = ()) -> Report:
-    """Judge the results of a suite. `extra` are findings of the engine's own (configuration, plugins)."""
+def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reported] = (), whole: bool = True) -> Report:
+    """Judge the results of a suite. `extra` are findings of the engine's own (configuration, plugins), `whole` says
+    that every check that may run did.
+    """
     shown: list[Mapping[str, Any]] = []
     findings: list[Reported] = []
     memory = dict(known.memory)
@@ -135,6 +149,10 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
         for finding, part in parts:
             if part.owner and len(part.subjects) > finding.tolerated:
                 others.setdefault(part.owner, []).extend((check.name, key_of(subject)) for subject in part.subjects)
+    if whole:
+        for check_name in memory.keys() - {result.check.name for result in results}:
+            # It did not look, so its last look does not tell what has come since.
+            memory[check_name] = {**memory[check_name], "looked": None}
     return Report(shown, [*findings, *extra], memory, seen, others, waived)
 
 
@@ -144,34 +162,35 @@ def _came_after(subject: Subject, looked: float | None) -> bool:
 
 def _evidence(check: Check, known: Known) -> Evidence:
     remembered = known.memory.get(check.name, {})
-    baselines = [_baseline_of(check, base) for base in known.baselines]
+    baselines = [
+        Baseline(None if before.states is None else before.states.get(check.name), before.written)
+        for before in known.before
+    ]
     if "carried" in remembered:
-        baselines.append(remembered["carried"])
+        baselines.append(Baseline(remembered["carried"]))
     return Evidence(
         debts=frozenset(remembered.get("debt", ())),
         notes=remembered.get("notes", {}),
+        looked=remembered.get("looked") if remembered.get("known") else 0.0,
         baselines=baselines,
-        living=known.living,
         ended=known.ended or "carried" in remembered,
+        living=known.living,
         first=known.first and check.keeps and not remembered.get("known"),
         worktrees=known.worktrees,
-        owner=(lambda subject: known.owner(check.name, subject)) if check.scope == MACHINE else lambda _: "",
+        keeps=check.keeps,
+        owner=(lambda subject: known.owner(check.name, subject)) if check.scope == MACHINE else lambda _: ("", False),
         quiet=_quiet(check, known, remembered),
         waivers=known.waivers(check.name)[0],
     )
 
 
-def _baseline_of(check: Check, baseline: Baseline | float | None) -> Mapping[str, str] | float | None:
-    if isinstance(baseline, float):
-        # Only of what people keep: what fills a directory or holds a lock before a session is what another left.
-        return baseline if check.keeps else None
-    return None if baseline is None else baseline.get(check.name)
-
-
 def _quiet(check: Check, known: Known, remembered: Mapping[str, Any]) -> tuple[float, float] | None:
     if known.quiet is None or not check.keeps or "carried" in remembered or not remembered.get("looked"):
         return None
-    return float(remembered["looked"]), known.quiet
+    after, until = known.quiet
+    # What a look does not show has come after it, however old it is, unless such things ripen: a person may bring out
+    # old content by switching to another branch.
+    return (after if after is not None else remembered["looked"] if check.ripens else 0.0), until
 
 
 def _outcome(outcome: str, reported: Sequence[Reported]) -> str:
@@ -199,23 +218,24 @@ def _remember(
     debt = {key_of(subject): old_debt.get(key_of(subject), now) for part in due for subject in part.subjects}
     own = [part for _, part in parts if part.kind == NOTE and not part.owner and part.waiver is None]
     notes = {key_of(s): s.fingerprint for part in own for s in part.subjects}
+    evidence = _evidence(check, known)
     if any(finding.kind == UNKNOWN for finding in result.findings):
-        carried = _intersection([*_evidence(check, known).baselines])
+        carried = _intersection(evidence.baselines)
         return {
             "known": before.get("known", ""),
             "looked": before.get("looked"),
             "last": before.get("last", ""),
             "debt": {**old_debt, **debt},
             "notes": {**before.get("notes", {}), **notes},
-            **({"carried": carried} if known.baselines or "carried" in before else {}),
+            **({"carried": carried} if known.before or "carried" in before else {}),
         }
     last = next((finding.summary for finding in reported if finding.kind == DEBT), outcome)
     return {"known": now, "looked": known.looked, "last": last, "debt": debt, "notes": notes}
 
 
-def _intersection(baselines: Sequence[Mapping[str, str] | float | None]) -> dict[str, str] | None:
+def _intersection(baselines: Sequence[Baseline]) -> dict[str, str] | None:
     """What was there before every one of several sessions; None where one of them has no baseline."""
-    whole = [base for base in baselines if isinstance(base, Mapping)]
+    whole = [baseline.states for baseline in baselines if baseline.states is not None]
     if not whole or len(whole) < len(baselines):
         return None
     first, *rest = whole
@@ -262,7 +282,7 @@ def _context(part: Part, known: Known, debts: Mapping[str, str], expired: Sequen
     if part.kind == NOTE:
         return say(", from before") if part.found else NOTHING
     old = part.subjects and all(key_of(subject) in debts for subject in part.subjects)
-    since = known.since_before if old and not known.baselines else known.since
+    since = known.since_before if old and not known.before else known.since
     since = say("{} ({} more from before)", since, part.before) if part.before else since
     over = [s for s in part.subjects if any(matches(s.name or s.key, waiver.pattern) for waiver in expired)]
     return say("{}, {} of which a waiver that is over accepted", since, len(over)) if over else since

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gate.errors import DamagedError
-from gate.ledger import ENDING, Record, safe_id
+from gate.ledger import ENDING, LEAVING, Record, is_fired_again, safe_id
 from gate.liveness import find_owner
 from gate.project import working_directory
 from gate.site import Site
@@ -48,6 +48,16 @@ def own_record(look: Look, session: str, owner: Owner | None) -> Record | None:
         if record.state != ENDING and record.alive is not False and _same(record.owner, owner):
             return record
     return None
+
+
+def handed_over(look: Look, mine: Record | None, source: str) -> list[Record]:
+    """The records that a start takes over: after /clear the client lives on and goes on to the next session, and so it
+    does when its end said that it leaves for another conversation.
+    """
+    if mine is None or mine.owner is None:
+        return []
+    before = [record for record in look.records if record.id != mine.id and _same(record.owner, mine.owner)]
+    return [record for record in before if record.state == LEAVING or source == "clear"]
 
 
 def _same(one: Owner | None, other: Owner | None) -> bool:
@@ -112,18 +122,21 @@ def _pick(records: Sequence[Record], owner: Owner | None) -> Record | None:
     return found[-1] if found else None
 
 
-def ended_already(site: Site, session: str) -> bool:
-    """Whether this project's marker already answers for the session: some clients fire their end several times."""
+def ended_already(site: Site, session: str, owner: Owner | None) -> bool:
+    """Whether this project's marker already answers for this end: some clients fire it several times."""
     try:
         marker = site.state.marker_file.read()
     except DamagedError:
         return False
-    return marker is not None and session in marker.data.get("ended", ())
+    known = marker.data.get("ended", {}).get(session) if marker is not None else None
+    return known is not None and is_fired_again(known, owner, site.clock.now())
 
 
-def ended_elsewhere(site: Site, session: str) -> bool:
+def ended_elsewhere(site: Site, session: str, owner: Owner | None) -> bool:
     """The same of any other project's: an end can be fired again from another directory. This reads every marker."""
-    return any(key != site.state.key and ended_already(site.with_state_of(key), session) for key in _project_keys(site))
+    return any(
+        key != site.state.key and ended_already(site.with_state_of(key), session, owner) for key in _project_keys(site)
+    )
 
 
 def _project_keys(site: Site) -> list[str]:
@@ -131,6 +144,30 @@ def _project_keys(site: Site) -> list[str]:
         return sorted(os.listdir(site.state.root))
     except OSError:
         return []
+
+
+def move_record(site: Site, record: Record) -> Site:
+    """Take the record of a session to the project that its directory belongs to by now; the site there. Its baseline
+    stays behind: it was about another project. Raises StateError.
+    """
+    there = site.with_state_of(site.project.key)
+    there.state.ensure()
+    before = record.id
+    record.id = free_id(there, record.session, record.owner)
+    there.state.ledger.write(record)
+    site.state.ledger.remove(before)
+    return there
+
+
+def speaks_of_us(transcript: str) -> bool:
+    """Whether a conversation's transcript holds a text of ours; so too where it cannot be read."""
+    import mmap
+
+    try:
+        with open(transcript, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(b"SESSION-GATE") >= 0
+    except (OSError, ValueError):
+        return True
 
 
 def event_directory(event: Event) -> str:

@@ -15,7 +15,8 @@ from gate.clock import rfc3339
 from gate.config.loosening import loosened
 from gate.errors import DamagedError, NewerSchemaError, StateError
 from gate.examination import Examination, judge, session_data
-from gate.marker import SCHEMA, UNWRITTEN, Marker
+from gate.ledger import Record, ended_text
+from gate.marker import DEBT, SCHEMA, UNWRITTEN, Marker
 from gate.site import Look, Site
 from gate.survey import Survey
 from gate.waivers import Waiver, end_of_day
@@ -98,10 +99,14 @@ def marker_data(site: Site, before: Marker | None, examined: Examination) -> dic
         "memory": report.memory,
         "made": sorted(surveyed.made),
         **_until(report.waived),
-        "ended": [*old.get("ended", []), *(record.session for record in examined.ended)][-MOST_ENDED:],
-        "shown": old.get("shown", {}),
+        "ended": dict(list((old.get("ended", {}) | _ended(examined.ended)).items())[-MOST_ENDED:]),
+        "shown": old.get("shown", {}) if report.state == DEBT else {},
         "told": old.get("told", {}),
     }
+
+
+def _ended(records: Sequence[Record]) -> dict[str, str]:
+    return {record.session: ended_text(record) for record in records}
 
 
 def _until(waived: Sequence[Waiver]) -> dict[str, float]:

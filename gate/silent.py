@@ -18,17 +18,20 @@ if __name__ == "__main__":
 from gate import detach, files, fired, payload
 from gate.clients import NAMES
 from gate.errors import GateError, StateError
-from gate.ledger import END_ALONE, ENDING, safe_id
+from gate.ledger import END_ALONE, ENDING, LEAVING, OPEN, safe_id
 from gate.marker import UNWRITTEN
 from gate.project import working_directory
 from gate.sessions import (
     ended_already,
     event_directory,
     find_session_owner,
+    handed_over,
+    move_record,
     new_record,
     own_record,
     record_to_end,
     session_id,
+    speaks_of_us,
 )
 from gate.site import Site
 from gate.tags import without_tags
@@ -88,6 +91,9 @@ def start(site: Site, client: Any, event: Event) -> str:
     known = mine is not None
     if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
         return ""
+    if mine is not None and mine.state == LEAVING:
+        mine.state = OPEN  # it left for another conversation, and is back
+        site.state.ledger.write(mine)
     if mine is None and session:
         mine = new_record(site, client, event, owner, session, event.source)
     trouble = ""
@@ -104,15 +110,14 @@ def start(site: Site, client: Any, event: Event) -> str:
         line = "SESSION-GATE: disabled by SESSION_GATE_DISABLE; nothing is checked in this session."
         return str(client.render_start(line, line))
     verdict = site.judge(look, mine.id if mine else None)
-    if verdict.kind == GREEN and not trouble and event.source != "clear":
+    cleared = handed_over(look, mine, event.source)
+    if verdict.kind == GREEN and not trouble and not cleared and event.source != "clear":
         if mine is not None and not known:
             follow(site, "complete", mine.id, baseline=True)
-        if look.marker is not None and _was_told(look, event):
-            _awake("settlement").forget_told(site, safe_id(event.session))
-            line = "SESSION-GATE: what an earlier text in this conversation reported is gone; nothing is left behind."
-            return str(client.render_start(line, line))
+        if look.marker is not None and was_told(look, event):
+            return str(_awake("boundary").say_gone(site, client, event))
         return ""
-    return str(_awake("boundary").start(site, client, event, look, verdict, mine, known, trouble))
+    return str(_awake("boundary").start(site, client, event, look, verdict, mine, known, trouble, cleared))
 
 
 def start_by_hand(environ: Mapping[str, str]) -> int:
@@ -136,10 +141,16 @@ def end(site: Site, client: Any, event: Event) -> None:
     if not session:
         return
     site, record = record_to_end(site, session, owner)
+    if record is not None and site.project.key != site.state.key and os.path.isdir(record.root):
+        site = move_record(site, record)  # its directory has become a repository, or part of another project
     if record is None:
-        if ended_already(site, session):
+        if ended_already(site, session, owner):
             return
         record = new_record(site, client, event, owner, session, END_ALONE)
+    if event.reason == "resume" and record.source != END_ALONE and record.owner is not None:
+        record.state = LEAVING  # the client lives on, in another conversation
+        site.state.ledger.write(record)
+        return
     try:
         site.state.ensure()
         lock = files.Lock(site.state.ledger.lock_path(record.id))
@@ -178,11 +189,12 @@ def _client(name: str) -> Any:
     return getattr(__import__("gate.clients." + name).clients, name)
 
 
-def _was_told(look: Look, event: Event) -> bool:
+def was_told(look: Look, event: Event) -> bool:
+    """Whether the conversation that goes on here holds a text of ours on something that stood then."""
     told = look.marker.data.get("told") if look.marker is not None else None
     if event.source not in ("resume", "fork") or not isinstance(told, dict):
         return False
-    return bool(told) if event.source == "fork" else safe_id(event.session) in told
+    return safe_id(event.session) in told or (event.source == "fork" and bool(told) and speaks_of_us(event.transcript))
 
 
 def _awake(name: str) -> Any:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from gate.check import Check, Context, Options
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import CLEAN, DEBT, SKIPPED, UNKNOWN, Finding
-from gate.quote import say
+from gate.quote import Phrase, say
+from gate.soundness import FAULT, sound, told, words
 from gate.waivers import matches
 
 START = 2.0
@@ -28,6 +30,10 @@ TICK = 0.5
 
 MOST_FINDINGS = 1000
 """A check that finds more is not believed to have found anything that a person could use."""
+
+MOST_SUBJECTS = 20_000
+"""The same of what they are about, over all findings of a check: the marker remembers each, and one of more than 8 MiB
+is not read (200,000 made 10 MiB, and the project's record was damaged from then on)."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,8 @@ def run_suite(
                     own_limit = min(limit, check.limit)
                     if own_limit == nearest:
                         reason = f"gave no answer in {own_limit:g} s"
-                        late = [_could_not_check(reason)]  # an outcome without a finding would pass for clean
+                        # an outcome without a finding would pass for clean
+                        late = [_could_not_check(reason, _more_time(check, own_limit))]
                         results[check.name] = Result(check, UNKNOWN, reason, time.monotonic() - started, late)
                 continue
             changed.wait(min(left, TICK))
@@ -90,24 +97,47 @@ def run_suite(
 def run_check(check: Check, context: Callable[[], Context[Any]]) -> Result:
     """Run one check to its end in this thread; whatever it raises becomes the result."""
     findings: list[Finding] = []
-    outcome, reason = CLEAN, ""
+    outcome, reason, cure = CLEAN, "", ""
     try:
         made = context()
-        _collect(check.run(made), made.options, findings)
+        for finding in _collect(check.run(made), made.options):
+            # one by one: what was found before the check raises is kept
+            findings.append(finding if finding.remedy.template else _with_cure(check, finding))  # noqa: PERF401
     except SkipCheck as skip:
-        outcome, reason = SKIPPED, str(skip)
+        outcome, reason = SKIPPED, words(skip)
     except UnknownError as unknown:
-        outcome, reason = UNKNOWN, str(unknown)
+        outcome, reason = UNKNOWN, words(unknown) or "no reason was given"
+        cure = unknown.cure or _ask_again(check)
     except BaseException as error:  # noqa: BLE001 - a check may do anything, even exit; it must not take others along
-        outcome, reason = UNKNOWN, f"the check failed: {type(error).__name__}: {error}"
-    if reason and outcome == UNKNOWN:
-        findings.append(_could_not_check(reason))
+        outcome, reason = UNKNOWN, f"the check failed: {told(error)}"
+        cure = FAULT
+    if outcome == UNKNOWN:
+        findings.append(_could_not_check(reason, cure))
     return Result(check, _outcome(outcome, findings), reason, findings=findings)
 
 
-def _could_not_check(reason: str) -> Finding:
-    words = reason[:300].replace("{", "{{").replace("}", "}}")
-    return Finding(key="", summary=say("could not check: {}", say(words)), kind=UNKNOWN)
+def _could_not_check(reason: str, cure: str) -> Finding:
+    return Finding(
+        key="", summary=say("could not check: {}", _words(reason[:300])), remedy=_words(cure[:300]), kind=UNKNOWN
+    )
+
+
+def _words(text: str) -> Phrase:
+    return say(text.replace("{", "{{").replace("}", "}}"))
+
+
+def _ask_again(check: Check) -> str:
+    return f"gate run {check.name} asks again; gate explain {check.name} says what it looks at"
+
+
+def _with_cure(check: Check, finding: Finding) -> Finding:
+    return replace(finding, remedy=_words(_ask_again(check))) if finding.kind == UNKNOWN else finding
+
+
+def _more_time(check: Check, limit: float) -> str:
+    if limit < min(BY_HAND, check.limit):
+        return f"gate run {check.name} gives it {min(BY_HAND, check.limit):g} s"
+    return f"it looks at too much, or at a disk that does not answer: gate explain {check.name} says what it looks at"
 
 
 def _outcome(outcome: str, findings: Sequence[Finding]) -> str:
@@ -118,18 +148,30 @@ def _outcome(outcome: str, findings: Sequence[Finding]) -> str:
     return outcome
 
 
-def _collect(found: Iterable[Finding] | None, options: Options, findings: list[Finding]) -> None:
+def _collect(found: Iterable[Finding] | None, options: Options) -> Iterator[Finding]:
+    if isinstance(found, Finding):
+        raise UnknownError("the check returned a Finding instead of yielding it", FAULT)
+    number, room = 0, MOST_SUBJECTS
     for finding in found or ():
         if not isinstance(finding, Finding):
-            raise UnknownError(f"the check yielded a {type(finding).__name__} instead of a Finding")
-        if len(findings) >= MOST_FINDINGS:
+            raise UnknownError(f"the check yielded a {type(finding).__name__} instead of a Finding", FAULT)
+        if number >= MOST_FINDINGS:
             raise UnknownError(f"the check found more than {MOST_FINDINGS:,} things; only those are kept")
-        kept = _without_ignored(finding, options.ignore)
-        if kept is not None:
-            findings.append(kept)
+        kept = without_ignored(finding, options.ignore)
+        if kept is None:
+            continue
+        number += 1
+        subjects = tuple(islice(kept.subjects, room + 1))
+        if room or not subjects:
+            yield sound(replace(kept, subjects=subjects[:room]))
+        if len(subjects) > room:
+            cure = "what is to be ignored can be named in the check's option ignore; gate explain shows it"
+            raise UnknownError(f"the check found more than {MOST_SUBJECTS:,} things; only those are kept", cure)
+        room -= len(subjects)
 
 
-def _without_ignored(finding: Finding, patterns: Sequence[str]) -> Finding | None:
+def without_ignored(finding: Finding, patterns: Sequence[str]) -> Finding | None:
+    """A finding without the subjects whose name matches a pattern; None where it had others and none is left."""
     if not patterns or not finding.subjects:
         return finding
     kept = [s for s in finding.subjects if not any(matches(s.name or s.key, pattern) for pattern in patterns)]

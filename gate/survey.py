@@ -18,7 +18,7 @@ from gate.ledger import ENDING, Identity, Record
 from gate.marker import Marker
 from gate.project import digest
 from gate.quote import line
-from gate.registry import Registry, load_registry
+from gate.registry import PATIENCE, Registry, load_registry
 from gate.site import Look, Site
 from gate.suite import Result, run_suite
 from gate.verdict import is_gone
@@ -26,6 +26,9 @@ from gate.waivers import Waivers
 from gate.world.git import Git
 from gate.world.processes import ProcessTable
 from gate.world.worktrees import Worktree, list_worktrees
+
+TRANSCRIPT_LAG = 60.0
+"""Seconds after the last change of its transcript in which a session may still have worked."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Survey:
     damaged: frozenset[str]
     made: frozenset[str]
     first: bool
+    again: bool
     by_hand: bool
     only: Sequence[str]
     stamp: Sequence[str]
@@ -65,11 +69,13 @@ def survey(
     cleared: Sequence[Record] = (),
     only: Sequence[str] = (),
     by_hand: bool = False,
+    again: bool = False,
     on_change: Callable[[Sequence[str]], None] | None = None,
 ) -> Survey:
     """Run the suite for session `mine` (None: nobody's), for at most `limit` seconds.
 
-    `mine` counts as ended when its record says `ending`; `by_hand`, in the middle of it, its baseline counts. `first`
+    `mine` counts as ended when its record says `ending`; `by_hand`, in the middle of it, its baseline counts; `again`,
+    when it is asked for once more in the middle of a session, what it does is its own work. `first`
     says that a check which was never known takes a first look, `cleared` are records that `mine` takes over, `only`
     names the checks to run. Raises GateError for a name that is no check's.
     """
@@ -78,13 +84,15 @@ def survey(
     began = {"boot": site.clock.boot, "since_boot": look.since_boot}
     when, looked, started = site.clock.now(), time.time(), time.monotonic()
     stamp = site.stamp()  # before what it stands for is read: a change in between must not pass for seen
-    registry = load(site)
+    registry = load(site, limit / 2)
     options = {registered.check.name: registered.check.options for registered in registry.checks}
     configuration = config.load(site.project, site.environ, options)
     accepted = waivers.load(site.environ)
     checks = _chosen(registry, configuration, only)
     me = mine.id if mine is not None else None
-    ended = frozenset(r.identity for r in look.records if r in cleared or _is_over(r, me, when, look.marker))
+    taken_over = {record.identity for record in cleared}
+    over = [r for r in look.records if r.identity in taken_over or _is_over(r, me, when, look.marker)]
+    ended = frozenset(record.identity for record in over)
     made = _made_in_session(look)
     git = Git(site.environ)
     try:
@@ -105,6 +113,7 @@ def survey(
         damaged=frozenset(look.damaged),
         made=frozenset(made),
         first=first,
+        again=again,
         by_hand=by_hand,
         only=only,
         stamp=stamp,
@@ -119,12 +128,12 @@ def no_such_check(name: str, names: Sequence[str]) -> GateError:
     return GateError(f"{line(name)}: no such check; {cure}")
 
 
-def load(site: Site) -> Registry:
-    """The registry, with the user's own checks."""
+def load(site: Site, patience: float = PATIENCE) -> Registry:
+    """The registry, with the user's own checks; plugins may take `patience` seconds together to load."""
     try:
-        return load_registry(os.path.join(os.path.dirname(config_file(site.environ)), "checks"))
+        return load_registry(os.path.join(os.path.dirname(config_file(site.environ)), "checks"), patience)
     except StateError:
-        return load_registry()
+        return load_registry(patience=patience)
 
 
 def _is_over(record: Record, me: str | None, now: float, marker: Marker | None) -> bool:
@@ -183,7 +192,15 @@ def _with_sessions(tree: Worktree, in_use: set[str], records: Sequence[Record], 
 
 
 def _until(record: Record) -> float:
-    return time.time() if record.ended is None else record.ended + 1.0
+    """Until when a session can have made a worktree: a dead one's client wrote down what it did."""
+    if record.ended is not None:
+        return record.ended + 1.0
+    if record.alive is False and record.transcript:
+        try:
+            return os.stat(record.transcript).st_mtime + TRANSCRIPT_LAG
+        except (OSError, ValueError):
+            return time.time()
+    return time.time()
 
 
 def _made_in_session(look: Look) -> set[str]:

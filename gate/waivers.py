@@ -175,6 +175,6 @@ def _edit(environ: Mapping[str, str], change: Callable[[Any], object]) -> str:
     change(document[KEY])
     if not document[KEY]:
         document.remove(KEY)
-    files.make_private_dir(os.path.dirname(path))
-    files.write(os.path.realpath(path), tomlkit.dumps(document).encode("utf-8"))
+    files.make_private_dir(os.path.dirname(path), directories.CONFIG_CURE)
+    files.write(os.path.realpath(path), tomlkit.dumps(document).encode("utf-8"), directories.CONFIG_CURE)
     return path

@@ -722,3 +722,159 @@ def test_what_a_session_starts_carries_its_tag(machine: Machine, project: Path, 
     file.symlink_to("elsewhere")
     open_client(project, "another").start()
     assert not (machine.directory / "elsewhere").exists()
+
+
+def test_what_a_start_itself_finds_gone_is_said(machine: Machine, project: Path, open_client: OpenClient) -> None:
+    green(machine, project)
+    first = open_client(project, "first")
+    first.start()
+    first.shell("echo one > left.py")
+    first.end()
+    client = open_client(project, "talk")
+    assert "left.py" in client.start()
+    client.end()
+    (project / "left.py").unlink()
+    client = open_client(project, "talk")
+    text = client.start("resume")
+    assert text.startswith("SESSION-GATE: what an earlier text in this conversation reported is gone; ")
+    client.end()
+    assert open_client(project, "talk").start("resume") == ""
+
+
+def test_in_a_conversation_that_goes_on_no_two_texts_are_the_same(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    (project / "left.py").write_text("")
+    machine.text("end", cwd=project, code=1)
+    texts = []
+    for number in range(2):
+        machine.environ["SESSION_GATE_NOW"] = rfc3339(time.time() + number)
+        client = open_client(project, "talk")
+        texts.append(client.start("resume"))
+        client.end()
+    assert all("\nChecked at 20" in text for text in texts)
+    assert len(set(texts)) == 2
+    assert "Checked at" not in open_client(project, "another").start()
+
+
+def test_a_client_that_goes_on_to_another_conversation_hands_its_session_over(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    client = open_client(project, "before")
+    client.start()
+    machine.settle()
+    client.shell("echo one > left.py")
+    client.hook("end", reason="resume")
+    assert [json.loads(path.read_bytes())["state"] for path in machine.records()] == ["leaving"]
+    client.session = "after"
+    text = client.start("fork")
+    assert text.startswith("SESSION-GATE DEBT: this stood before /branch.")
+    assert [path.stem for path in machine.records()] == ["after"]
+    client.hook("end", reason="resume")
+    client.start("resume")
+    assert [json.loads(path.read_bytes())["state"] for path in machine.records()] == ["open"], "and back"
+    client.hook("end", reason="resume")
+    client.kill()
+    assert machine.verdict(project) == "abandoned"
+
+
+def test_what_was_gone_in_between_is_not_unchanged(machine: Machine, project: Path) -> None:
+    for _ in range(4):
+        (project / "left.py").write_text("")
+        machine.text("end", cwd=project, code=1)
+        assert "left.py" in machine.text("start", cwd=project)
+        (project / "left.py").unlink()
+        machine.text("end", cwd=project)
+
+
+def test_a_directory_that_becomes_a_repository_takes_its_session_along(
+    machine: Machine, open_client: OpenClient
+) -> None:
+    place = machine.directory / "plain"
+    place.mkdir()
+    client = open_client(place)
+    client.start()
+    machine.settle()
+    client.shell("git init -q . && echo one > left.py")
+    client.end()
+    assert machine.records() == []
+    assert "left.py" in machine.text("start", cwd=place)
+
+
+def test_a_session_in_the_middle_of_its_work_is_not_charged_with_it(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    green(machine, project)
+    first = open_client(project, "first")
+    first.start()
+    first.shell("echo one > left.py")
+    first.end()
+    client = open_client(project, "second")
+    client.start()
+    machine.settle()
+    client.shell("echo two > at-work.py")
+    text = client.start("compact")
+    assert "left.py" in text
+    assert "at-work.py" not in text
+    client.end()
+    (finding,) = [f for f in machine.marker()["findings"] if f["kind"] == "debt"]
+    assert "at-work.py" in finding["summary"]
+
+
+@pytest.mark.parametrize(
+    "bring_out", ["git reset -q HEAD~1", "git switch -q old", "git worktree move kept ../moved"], ids=lambda c: c[4:10]
+)
+def test_old_content_that_a_person_brings_out_is_not_a_sessions(
+    machine: Machine, project: Path, open_client: OpenClient, bring_out: str
+) -> None:
+    machine.git(project, "branch", "old")
+    (project / ".gitignore").write_text("build/\nkept/\n")
+    (project / "build").mkdir()
+    (project / "build" / "output").write_text("")
+    machine.commit(project)
+    machine.git(project, "worktree", "add", "-q", "kept")
+    (project / "kept" / "mine.py").write_text("a person's\n")
+    client = open_client(project, "first")
+    client.start()
+    machine.settle()
+    client.end()
+    machine.git(project, *bring_out.split()[1:])
+    client = open_client(project, "second")
+    assert client.start() == ""
+    machine.settle()
+    client.end()
+    assert machine.verdict(project) == "green"
+
+
+def test_a_kept_directory_is_still_kept_when_one_of_its_files_is_committed(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    (project / "notes").mkdir()
+    for name in "abc":
+        (project / "notes" / name).write_text(name)
+    client = open_client(project, "first")
+    client.start()
+    machine.settle()
+    client.end()
+    client = open_client(project, "second")
+    client.start()
+    machine.settle()
+    client.shell("git add notes/a && git commit -qm a")
+    client.end()
+    assert machine.verdict(project) == "green"
+
+
+def test_a_check_that_did_not_run_meanwhile_notes_nothing_away(
+    machine: Machine, project: Path, open_client: OpenClient
+) -> None:
+    (project / ".gitignore").write_text(".gate.toml\n")
+    machine.commit(project)
+    green(machine, project)
+    (project / ".gate.toml").write_text('disable = ["uncommitted_paths"]\n')
+    client = open_client(project, "first")
+    client.start()
+    client.shell("echo one > left.py")
+    client.end()
+    (project / ".gate.toml").unlink()
+    assert "left.py" in open_client(project, "second").start()

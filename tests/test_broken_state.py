@@ -16,6 +16,7 @@ from kit import GATE, Client, Machine, injected
 from gate import silent
 
 OpenClient = Callable[..., Client]
+OWN_MOUNTS = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
 STATE = "STATE: could not be kept, so no silence can be relied on: "
 
 
@@ -83,8 +84,7 @@ def test_a_read_only_state_is_said_at_every_start(machine: Machine, project: Pat
     inside = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
     for boundary in ("start", "end", "start"):
         done = subprocess.run(
-            ["unshare", "--map-root-user", "--mount", "sh", "-c", inside, "sh", machine.state, GATE]
-            + ["hook", boundary, "--client", "claude"],
+            [*OWN_MOUNTS, inside, "sh", machine.state, GATE, "hook", boundary, "--client", "claude"],
             cwd=project,
             env=machine.environ,
             input=b'{"session_id": "s", "hook_event_name": "Session%s"}' % boundary.title().encode(),

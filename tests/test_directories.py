@@ -3,14 +3,13 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping
-from pathlib import Path
 
 import platformdirs.macos
 import platformdirs.unix
 import platformdirs.windows
 import pytest
 
-from gate.directories import config_file, state_dir
+from gate.directories import config_file, is_config_named, state_dir
 from gate.errors import StateError
 
 CLASSES = {"linux": platformdirs.unix.Unix, "darwin": platformdirs.macos.MacOS}
@@ -58,32 +57,30 @@ def test_windows_does_not_fail() -> None:
     )
 
 
-def test_what_is_given_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_given_comes_first() -> None:
     given = {
         "SESSION_GATE_STATE_DIR": "/s/../t/",
-        "SESSION_GATE_CONFIG": "a/b.toml",
+        "SESSION_GATE_CONFIG": "/a//b.toml",
         "XDG_STATE_HOME": "/x",
         "HOME": "/h",
     }
     assert state_dir(given) == "/t"
-    assert config_file(given) == str(tmp_path / "a" / "b.toml")
+    assert config_file(given) == "/a/b.toml"
     assert state_dir({**given, "SESSION_GATE_STATE_DIR": ""}, "linux") == "/x/session-gate"
     assert config_file({**given, "SESSION_GATE_CONFIG": ""}, "linux") == "/h/.config/session-gate/config.toml"
+    assert is_config_named(given)
+    assert not is_config_named({**given, "SESSION_GATE_CONFIG": ""})
 
 
-def test_a_relative_path_from_a_directory_that_is_gone_is_an_error_of_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    with pytest.raises(StateError, match="STATE_DIR is a relative path and the working directory is gone"):
-        state_dir({"SESSION_GATE_STATE_DIR": "s"})
-    with pytest.raises(StateError, match="CONFIG is a relative path and the working directory is gone"):
-        config_file({"SESSION_GATE_CONFIG": "c.toml"})
-    assert state_dir({"SESSION_GATE_STATE_DIR": "/s"}) == "/s"
+@pytest.mark.parametrize("path", ["state", "./s", "../s", "~/s", " /s", "line\nbreak", "caf\udce9"])
+def test_a_relative_path_is_an_error_that_names_the_variable_and_the_cure(path: str) -> None:
+    for find, variable in ((state_dir, "SESSION_GATE_STATE_DIR"), (config_file, "SESSION_GATE_CONFIG")):
+        with pytest.raises(StateError) as raised:
+            find({variable: path, "HOME": "/h"})
+        text = str(raised.value)
+        assert text.startswith(f"{variable}: ")
+        assert text.endswith("make it absolute")
+        assert text.isprintable()
 
 
 def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

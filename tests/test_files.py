@@ -166,14 +166,22 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(here: Path) -> None:
     full = [*command, *python(FULL_DISK, here / "file", "tmpfs")]
     done = subprocess.run(full, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"{here}/file: cannot be written: No space left on device"] * 2
+    full_disk = f"{here}/file: cannot be written: No space left on device; make room there"
+    assert done.stdout.splitlines() == [full_disk] * 2
 
 
-@pytest.mark.parametrize("place", ["missing/file", "directory", "file/below"])
-def test_what_cannot_be_written_is_said_in_one_line(here: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "cure"),
+    [
+        ("missing/file", ""),
+        ("directory", ""),
+        ("file/below", "; make its directory .*, or set SESSION_GATE_STATE_DIR .*"),
+    ],
+)
+def test_what_cannot_be_written_is_said_in_one_line(here: Path, place: str, cure: str) -> None:
     (here / "directory").mkdir()
     (here / "file").write_text("")
-    with pytest.raises(StateError, match=rf"^{here}/{place}: cannot be written: [A-Z][a-z ]+$"):
+    with pytest.raises(StateError, match=rf"^{here}/{place}: cannot be written: [A-Z][a-z ]+{cure}$"):
         files.write(str(here / place), b"text")
     assert sorted(os.listdir(here)) == ["directory", "file"]
     assert os.listdir(here / "directory") == []
@@ -248,11 +256,29 @@ def test_another_users_directory_is_refused() -> None:
 def test_what_is_no_directory_is_refused(here: Path) -> None:
     (here / "file").write_text("")
     (here / "nowhere").symlink_to("missing")
-    with pytest.raises(StateError, match="file: is not a directory"):
+    with pytest.raises(StateError, match=r"file: is not a directory; .*, or set SESSION_GATE_STATE_DIR to a directory"):
         files.make_private_dir(str(here / "file"))
     for name in ("nowhere", "file/below/it"):
-        with pytest.raises(StateError, match=f"{name}: cannot be made the gate's directory"):
+        with pytest.raises(StateError, match=f"{name}: cannot be made the gate's directory: .*SESSION_GATE_STATE_DIR"):
             files.make_private_dir(str(here / name))
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR])
+def test_a_place_that_cannot_be_used_names_the_variables_that_choose_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(path: str, mode: int = 0o777) -> None:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(StateError) as raised:
+        files.make_private_dir(str(here / "state"))
+    text = str(raised.value)
+    assert text.startswith(f"{here}/state: cannot be made the gate's directory: {os.strerror(number)}; ")
+    for word in ("SESSION_GATE_STATE_DIR", "XDG_STATE_HOME", "HOME"):
+        assert word in text
+    with pytest.raises(StateError, match=r"; make it one that you can write, or name another$"):
+        files.make_private_dir(str(here / "state"), "name another")
 
 
 def test_only_dead_writers_files_are_swept(here: Path) -> None:

@@ -93,7 +93,7 @@ def clear_everything(machine: Machine, project: Path) -> None:
 
 
 def test_the_whole_incident(machine: Machine, project: Path, recorders: list[subprocess.Popen[bytes]]) -> None:
-    machine.config.unlink()
+    machine.config.write_text("")
     other = machine.repository("another")
     leave_everything(machine, project)
 

@@ -31,10 +31,11 @@ from hypothesis.stateful import (
 
 import gate.ledger
 import gate.report
+import gate.sessions
 import gate.survey
 import gate.verdict
 from gate import attribution, boundary, detached, files, marker, silent
-from gate.attribution import Evidence, kind_of
+from gate.attribution import Evidence, key_of, kind_of
 from gate.check import Check, Context
 from gate.clients import Event, claude
 from gate.clock import Clock
@@ -44,6 +45,7 @@ from gate.liveness import Owner, Place, Stat
 from gate.project import find_project
 from gate.quote import say
 from gate.registry import Registered, Registry
+from gate.report import Report
 from gate.site import Site
 from gate.verdict import GREEN
 
@@ -60,6 +62,8 @@ class Thing:
     name: str
     maker: str
     changed: float
+    touched: float = 0.0
+    """When its time was changed, and nothing in it: by a backup, by a link to it."""
 
 
 @dataclass
@@ -75,6 +79,17 @@ class Session:
     """Its record never reached the disk: the machine crashed within the first moment of the session."""
 
 
+class ModelClock(Clock):
+    """A clock of a boot that began when the model says so."""
+
+    def __init__(self, now: float, boot: str, booted: float) -> None:
+        super().__init__(now, boot)
+        self.booted = booted
+
+    def since_boot(self) -> float:
+        return time.time() - self.booted
+
+
 @dataclass
 class World:
     """What the gate cannot know by itself."""
@@ -82,6 +97,7 @@ class World:
     directory: str
     now: float = 1_780_000_000.0
     boot: int = 1
+    booted: float = field(default_factory=lambda: time.time() - 1000.0)
     things: dict[str, Thing] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     processes: dict[int, int] = field(default_factory=dict)
@@ -90,8 +106,8 @@ class World:
     started: int = 0
 
     def site(self) -> Site:
-        environ = {"HOME": self.directory, "SESSION_GATE_CONFIG": os.path.join(self.directory, "none.toml")}
-        clock = Clock(self.now, f"boot-{self.boot}")
+        environ = {"HOME": self.directory}
+        clock = ModelClock(self.now, f"boot-{self.boot}", self.booted)
         return Site(find_project(self.directory), environ, clock, os.path.join(self.directory, "state"), self.stat)
 
     def stat(self, pid: int) -> Stat | None:
@@ -105,7 +121,10 @@ class World:
     """What happens while a suite runs, after it has looked."""
 
     def find(self, _: Context[Any]) -> Iterable[Finding]:
-        subjects = [Subject(t.name, t.name, t.changed, worktree=self.directory) for t in self.things.values()]
+        subjects = [
+            Subject(t.name, t.name, max(t.changed, t.touched), repr(t.changed), worktree=self.directory)
+            for t in self.things.values()
+        ]
         interlude, self.interlude = self.interlude, None
         if interlude is not None:
             interlude()
@@ -134,6 +153,7 @@ class Boundary(RuleBasedStateMachine):
             self.patches.enter_context(mock.patch.object(module, "follow", self.follow))
         self.patches.enter_context(mock.patch.object(silent, "_awake", lambda name: {"boundary": boundary}[name]))
         self.patches.enter_context(mock.patch.object(boundary, "FINISHER_PATIENCE", 0.0))
+        self.patches.enter_context(mock.patch.object(gate.sessions, "TICK", 0.0))  # here all times are of one clock
         self.patches.enter_context(mock.patch.object(detached, "OWNER_PATIENCE", 0.0))
         self.patches.enter_context(mock.patch.object(detached, "UNTOLD_PATIENCE", 0.0))
 
@@ -355,6 +375,7 @@ class Boundary(RuleBasedStateMachine):
                 session.lost = True
             session.over, session.alive = True, False
         self.world.boot += 1
+        self.world.booted = time.time()
         self.world.processes.clear()
 
     # What must hold
@@ -437,13 +458,16 @@ def one_of_two_ends(machine: Boundary) -> None:
     machine.look_again()
 
 
-def the_first_of_two_dies(machine: Boundary) -> None:
-    """What the dead one left stands in the other's baseline."""
+def the_first_of_two_leaves_what_is_touched_again(machine: Boundary) -> None:
+    """What the first left before the second began is touched once more; the first ends, then the second."""
     first = machine.begin()
     machine.leave(first)
     second = machine.start(source="startup", interlude="")
     machine.work(0)
-    machine.die(session=first, recycled=False)
+    for thing in machine.world.things.values():
+        thing.touched = time.time()
+    machine.end(session=first)
+    machine.work(0)
     machine.end(session=second)
     machine.work(0)
     machine.look_again()
@@ -498,8 +522,8 @@ def whole_worktrees_are_deferred(subject: Subject, evidence: Evidence) -> str:
     return "deferred" if evidence.living else kind_of(subject, evidence)
 
 
-def only_the_last_baseline_counts(subject: Subject, evidence: Evidence) -> str:
-    return kind_of(subject, replace(evidence, baselines=evidence.baselines[-1:]))
+def all_is_taken_in(report: Report, _written: float, _looked: object = None) -> dict[str, dict[str, str]]:
+    return {check: {key_of(s): s.fingerprint for s, _ in subjects} for check, subjects in report.seen.items()}
 
 
 def everything_is_charged(subject: Subject, evidence: Evidence) -> str:
@@ -516,7 +540,7 @@ def a_pid_is_enough(owner: Owner | None, _there: Place, _here: Place, stat: Call
         (a_suite_is_overtaken, (marker, "_began_later", lambda *_: False)),
         (a_person_works_between_two_sessions, (attribution, "kind_of", everything_is_charged)),
         (one_of_two_ends, (attribution, "kind_of", whole_worktrees_are_deferred)),
-        (the_first_of_two_dies, (attribution, "kind_of", only_the_last_baseline_counts)),
+        (the_first_of_two_leaves_what_is_touched_again, (Report, "baseline", all_is_taken_in)),
         (a_session_dies, (gate.verdict, "is_gone", lambda *_: False)),
         (a_session_dies_and_its_pid_is_recycled, (gate.ledger, "is_alive", a_pid_is_enough)),
         (a_finisher_is_killed, (gate.verdict, "PENDING", GREEN)),

@@ -113,7 +113,7 @@ def test_a_start_that_cannot_write_its_record_takes_the_markers_word_away(
     (tmp_path / "state" / site.project.key / "sessions").rmdir()
     (tmp_path / "state" / site.project.key / "sessions").write_text("in the way")
     troubles: list[Any] = []
-    boundary = SimpleNamespace(start=lambda *arguments: troubles.append(arguments[-1]) or "text")
+    boundary = SimpleNamespace(start=lambda *arguments: troubles.append(arguments[-2]) or "text")
     monkeypatch.setattr(silent, "_awake", lambda _: boundary)
     assert silent.start(site, claude, Event("", "mine", [str(tmp_path)], "startup", "", "")) == "text"
     assert "sessions" in troubles[0]

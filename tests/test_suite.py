@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,9 @@ def test_outcomes_come_in_the_order_of_the_checks_with_reasons_and_durations(run
     ]
     assert all(0 <= result.duration < 10 for result in results)
     assert str(results[4].findings[0].summary) == "could not check: git gave no answer in 2 s"
+    assert (
+        str(results[4].findings[0].remedy) == "gate run unknown asks again; gate explain unknown says what it looks at"
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,6 +81,9 @@ def test_whatever_a_check_raises_is_unknown_and_takes_nobody_along(
     assert type(error).__name__ in first.reason
     assert [finding.kind for finding in first.findings] == ["debt", UNKNOWN]
     assert str(first.findings[1].summary).startswith("could not check: ")
+    assert str(first.findings[1].remedy).startswith(
+        "the check is at fault, and whoever wrote it can mend it: gate list"
+    )
 
 
 def test_a_check_that_hangs_is_unknown_at_its_own_limit_and_does_not_hold_the_others(run: Callable[..., Any]) -> None:
@@ -94,9 +101,32 @@ def test_a_check_that_hangs_is_unknown_at_its_own_limit_and_does_not_hold_the_ot
         assert [(f.kind, str(f.summary)) for f in first.findings] == [
             ("unknown", "could not check: gave no answer in 0.2 s")
         ]
+        assert str(first.findings[0].remedy).startswith("it looks at too much, or at a disk that does not answer: ")
         assert second.outcome == "debt"
     finally:
         release.set()
+
+
+def test_one_that_a_short_suite_gave_up_is_told_where_there_is_more_time(run: Callable[..., Any]) -> None:
+    release = threading.Event()
+    try:
+        (result,) = run(check("hang", lambda _: release.wait(60) and []), limit=0.2)  # type: ignore[arg-type,return-value]
+        assert str(result.findings[0].remedy) == "gate run hang gives it 30 s"
+    finally:
+        release.set()
+
+
+def test_an_unknown_finding_says_what_would_make_it_known(run: Callable[..., Any]) -> None:
+    """What the check or what it uses knows comes first."""
+
+    def unknown(_: Context[Any]) -> list[Finding]:
+        raise UnknownError("no {git}", "install {git}")
+
+    own = replace(found(kind=UNKNOWN), remedy=say("ls shows it"))
+    first, second = run(check("one", unknown), check("two", lambda _: [found(kind=UNKNOWN), own, found(kind="note")]))
+    assert [str(finding.remedy) for finding in first.findings] == ["install {git}"]
+    again = "gate run two asks again; gate explain two says what it looks at"
+    assert [str(finding.remedy) for finding in second.findings] == [again, "ls shows it", ""]
 
 
 def test_checks_run_side_by_side(run: Callable[..., Any]) -> None:

@@ -19,16 +19,22 @@ from gate.commands.explain import explain
 from gate.commands.hook import hook
 from gate.commands.install import install, uninstall
 from gate.commands.list import list_
+from gate.commands.new import new
 from gate.commands.run import run
 from gate.commands.start import start
 from gate.commands.status import status
+from gate.commands.usage import Commands, one_line
 from gate.commands.waive import waive
 from gate.errors import GateError, StateError
+from gate.quote import line
 
 OK, USAGE, CRASH, INTERRUPTED = 0, 2, 3, 130
 
 
 @click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: gate run",
 )
@@ -41,9 +47,12 @@ def group(context: click.Context, directories: tuple[str, ...], form: str | None
     """The session boundary answers for what a coding agent leaves behind."""
     directory = os.path.abspath(os.path.join(*directories)) if directories else None
     context.obj = {"directory": directory, "form": form, "no_color": no_color}
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(USAGE)
 
 
-for command in (start, end, run, hook, status, list_, explain, config, waive, install, uninstall, doctor):
+for command in (start, end, run, hook, status, list_, explain, config, new, waive, install, uninstall, doctor):
     group.add_command(command)
 
 
@@ -53,12 +62,8 @@ def main(arguments: Sequence[str]) -> int:
         return int(group.main(list(arguments), prog_name="gate", standalone_mode=False) or OK)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.UsageError as error:
-        error.show()
-        return USAGE
     except (click.ClickException, GateError) as error:
-        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        click.echo(f"session-gate: error: {text}", err=True)
+        click.echo(f"session-gate: error: {_text(error)}", err=True)
         return USAGE
     except (KeyboardInterrupt, click.Abort):
         click.echo("session-gate: interrupted", err=True)
@@ -72,6 +77,12 @@ def main(arguments: Sequence[str]) -> int:
         return USAGE
     except Exception as error:  # noqa: BLE001 - the last resort
         return _crash(error)
+
+
+def _text(error: click.ClickException | GateError) -> str:
+    if isinstance(error, click.UsageError):
+        return one_line(error)
+    return line(error.format_message() if isinstance(error, click.ClickException) else str(error))
 
 
 def _crash(error: Exception) -> int:

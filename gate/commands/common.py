@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 import orjson
 
+from gate import __version__
 from gate.errors import GateError
 from gate.output.console import Console
 from gate.project import working_directory
@@ -34,16 +35,28 @@ class Call:
         return Site.at(directory, os.environ)
 
     def print_json(self, value: object) -> None:
-        """The answer as JSON."""
-        self.console.print(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2).decode())
+        """The answer as JSON. What is not UTF-8 in a path stands there with its bytes as `\\xNN`."""
+        self.console.print(orjson.dumps(_encodable(value), default=_plain, option=orjson.OPT_INDENT_2).decode())
 
 
-def common_options(command: Callable[..., int], formats: Sequence[str] = ("text", "json")) -> Callable[..., int]:
-    """Add the options that every subcommand takes; the command gets a `Call` first."""
+TEXT_OR_JSON = ("text", "json")
 
-    @click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
-    @click.option("--format", "form", type=click.Choice(formats), help="The form of the answer (text).")
-    @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+
+def plain_options(formats: Sequence[str] = TEXT_OR_JSON) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add the options that every subcommand takes, as they are given: `directory`, `form`, `no_color`."""
+    options = (
+        click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR."),
+        click.option("--format", "form", type=click.Choice(formats), help="The form of the answer (text)."),
+        click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same."),
+        click.version_option(__version__, prog_name="session-gate"),
+    )
+    return lambda command: functools.reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def common_options(command: Callable[..., int], formats: Sequence[str] = TEXT_OR_JSON) -> Callable[..., int]:
+    """Add these options; the command gets a `Call` first that is made of them."""
+
+    @plain_options(formats)
     @click.pass_context
     @functools.wraps(command)
     def wrapped(context: click.Context, /, directory: str | None, form: str | None, no_color: bool, **rest: Any) -> int:
@@ -60,6 +73,16 @@ def common_options(command: Callable[..., int], formats: Sequence[str] = ("text"
             call.console.stream.flush()
 
     return wrapped
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return value if value.isascii() else os.fsencode(value).decode("utf-8", "backslashreplace")
+    if isinstance(value, Mapping):
+        return {_encodable(key): _encodable(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encodable(part) for part in value]
+    return value
 
 
 def _plain(value: object) -> object:

@@ -9,7 +9,8 @@ import click
 from gate import survey
 from gate.commands.common import Call, common_options
 from gate.config import configuration as configuration_files
-from gate.quote import line
+from gate.config.sources import files
+from gate.quote import line, name
 
 
 @click.command(epilog="Example: gate config")
@@ -20,13 +21,14 @@ def config(call: Call) -> int:
     options = {registered.check.name: registered.check.options for registered in survey.load(site).checks}
     configuration = configuration_files.load(site.project, os.environ, options)
     if call.format == "json":
-        values = [{"key": key, "value": value, "origin": origin} for key, value, origin in configuration.values()]
-        call.print_json(
-            {"schema": 1, "values": values, "problems": [str(problem) for problem in configuration.problems]}
-        )
+        problems = [str(problem) for problem in configuration.problems]
+        looked = [{"file": path, "fate": fate} for path, fate in files(site.project, os.environ)]
+        call.print_json({"schema": 1, "files": looked, "values": configuration.to_json(), "problems": problems})
     else:
+        for path, fate in files(site.project, os.environ):
+            call.console.fill(f"# {name(path, 1000)}: {fate}", hanging="    ")
         for key, value, origin in configuration.values():
-            call.console.print(f"{key} = {line(value)}  ({line(origin)})")
+            call.console.fill(f"{key} = {line(value)}  ({line(origin)})", hanging="    ")
         for problem in configuration.problems:
             click.echo(f"session-gate: error: {line(str(problem))}", err=True)
     return 2 if configuration.problems else 0

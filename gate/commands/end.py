@@ -23,7 +23,7 @@ def end(call: Call) -> int:
         examined, trouble = boundary.end_by_hand(site, progress)
     finally:
         progress.close()
-    code = show(call, examined)
+    code = show(call, site, examined)
     if trouble is not None:
         raise trouble
     return code

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -12,10 +13,17 @@ import click
 from gate import survey
 from gate.commands.common import Call, common_options
 from gate.config import configuration as config
+from gate.config.configuration import DEFAULT
+from gate.config.options import plain
+from gate.output.console import Console
 from gate.quote import line
 
+_INDENT = 11 * " "
 
-@click.command("list", epilog="Example: gate list --format json")
+
+@click.command(
+    "list", short_help="Show every check, and the thresholds in force.", epilog="Example: gate list --format json"
+)
 @functools.partial(common_options, formats=("text", "json", "markdown"))
 def list_(call: Call) -> int:
     """Show every check: its label, scope, incident, source, whether it is on, and the thresholds in force."""
@@ -38,7 +46,7 @@ def list_(call: Call) -> int:
                 "incident": check.incident_title,
                 "source": registered.source,
                 "summary": check.summary,
-                "options": {} if state == "broken" else asdict(configuration.options(check.name)),
+                "options": {} if state == "broken" else plain_options(configuration.options(check.name)),
             }
         )
     problems = [{"source": problem.source, "text": problem.text} for problem in registry.problems]
@@ -51,16 +59,32 @@ def list_(call: Call) -> int:
         for row in rows:
             call.console.print(f"| `{row['check']}` | {row['label']} | {row['scope']} | {line(row['summary'])} |")
         return 0
-    values = {key: value for key, value, _ in configuration.values()}
     for row in rows:
-        where = f"{row['scope']}, {row['state']}, {line(row['source'])}"
-        call.console.print(f"{call.console.strong(row['label']):<10} {row['check']} ({where})")
-        call.console.print(f"           {line(row['summary'])}")
-        call.console.print(f"           incident: {line(row['incident'])}")
-        prefix = f"checks.{row['check']}."
-        shown = [f"{key.removeprefix(prefix)} = {value}" for key, value in values.items() if key.startswith(prefix)]
-        if shown:
-            call.console.print(f"           {line('; '.join(shown))}")
+        _print_row(call.console, row, configuration.values())
     for problem in problems:
-        call.console.print(f"PLUGIN     {line(problem['source'])}: {line(problem['text'])}")
+        call.console.fill(f"PLUGIN     {line(problem['source'])}: {line(problem['text'])}", hanging=_INDENT)
     return 0
+
+
+def plain_options(options: Any) -> dict[str, Any]:
+    """A check's options as JSON has them: sizes in bytes, durations in seconds."""
+    return {field.name: plain(getattr(options, field.name)) for field in fields(options)}
+
+
+def _print_row(console: Console, row: Mapping[str, Any], values: Iterable[tuple[str, str, str]]) -> None:
+    """A check, and of its options the thresholds and what was set: lists of defaults fill screens, and `gate explain`
+    has them.
+    """
+    where = f"{row['scope']}, {row['state']}, {line(row['source'])}"
+    # Padded before it is coloured: a terminal does not show the colour's own characters.
+    console.print(f"{console.strong(row['label'].ljust(10))} {row['check']} ({where})")
+    console.fill(f"{_INDENT}{line(row['summary'])}", hanging=_INDENT)
+    console.fill(f"{_INDENT}incident: {line(row['incident'])}", hanging=_INDENT)
+    prefix = f"checks.{row['check']}."
+    shown = [
+        f"{key.removeprefix(prefix)} = {line(value)}"
+        for key, value, origin in values
+        if key.startswith(prefix) and (origin != DEFAULT or value[0] != "[")
+    ]
+    if shown:
+        console.fill(f"{_INDENT}{'; '.join(shown)}", hanging=_INDENT)

@@ -13,6 +13,7 @@ from gate.examination import Examination
 from gate.output.console import Progress
 from gate.output.text import print_report
 from gate.quote import line
+from gate.site import Site
 
 _RENDERED = ("junit", "sarif", "markdown")
 """The forms that have a module of their own in `gate.output`, loaded when it is asked for."""
@@ -35,17 +36,17 @@ def run(call: Call, checks: tuple[str, ...]) -> int:
         examined = boundary.run_by_hand(site, checks, progress)
     finally:
         progress.close()
-    return show(call, examined)
+    return show(call, site, examined)
 
 
-def show(call: Call, examined: Examination) -> int:
+def show(call: Call, site: Site, examined: Examination) -> int:
     """Print an examination in the form that was asked for; its exit code: a wrong configuration weighs most."""
     for problem in examined.survey.configuration.problems:
         click.echo(f"session-gate: error: {line(str(problem))}", err=True)
     if call.format == "json":
         call.print_json(examined.report.to_json())
     elif call.format == "text":
-        print_report(call.console, examined.report, examined.labels)
+        print_report(call.console, examined.report, examined.labels, site.project.root)
     else:
         module = importlib.import_module(f"gate.output.{call.format}")
         call.console.print(module.render(examined.report, examined.labels))

@@ -7,12 +7,16 @@ from typing import Any
 
 import click
 
+from gate.clock import local
 from gate.commands.common import Call, common_options
 from gate.errors import DamagedError
+from gate.marker import Marker
 from gate.output.text import findings_of, moment, print_findings
+from gate.project import Project, find_project
 from gate.quote import line, name
 from gate.site import Look, Site
 from gate.state import ProjectState
+from gate.units import duration
 from gate.verdict import GREEN, Verdict
 
 _WORDS = {
@@ -43,7 +47,8 @@ _WHY = {
 @common_options
 def status(call: Call, everywhere: bool, exit_code: bool) -> int:
     """Show this project's verdict, marker and open sessions. Runs nothing and writes nothing."""
-    sites = _known_sites(call) if everywhere else [call.site()]
+    here = call.site()
+    sites = known_sites(here) if everywhere else [here]
     seen = [(site, look, _judge(site, look)) for site, look in ((site, site.look()) for site in sites)]
     if call.format == "json":
         values = [as_json(*one) for one in seen]
@@ -51,6 +56,8 @@ def status(call: Call, everywhere: bool, exit_code: bool) -> int:
     elif everywhere:
         for site, look, verdict in seen:
             call.console.print(_row(call, site, look, verdict))
+        if not seen:
+            click.echo(f"session-gate: no project is known in {line(here.state.root)}", err=True)
     else:
         _print_one(call, *seen[0])
     return 1 if exit_code and any(verdict.kind != GREEN for _, _, verdict in seen) else 0
@@ -58,10 +65,9 @@ def status(call: Call, everywhere: bool, exit_code: bool) -> int:
 
 def as_json(site: Site, look: Look, verdict: Verdict) -> dict[str, Any]:
     """The status of one project, as the contract has it."""
-    root = os.fsencode(site.project.root).decode("utf-8", "backslashreplace")
     return {
         "schema": 1,
-        "project": {"root": root, "key": site.project.key},
+        "project": {"root": site.project.root, "key": os.path.basename(site.state.directory)},
         "verdict": verdict.kind,
         "marker": look.marker.data if look.marker is not None else None,
         "sessions": [
@@ -82,24 +88,59 @@ def _judge(site: Site, look: Look) -> Verdict:
     return site.judge(look, mine.id if mine is not None else None)
 
 
-def _known_sites(call: Call) -> list[Site]:
-    here = call.site()
+def known_sites(here: Site) -> list[Site]:
+    """Every project that the state knows, by its directory there: also one that is gone, or whose marker is damaged."""
+    try:
+        keys = sorted(os.listdir(here.state.root))
+    except OSError:
+        return []
     sites = []
-    for key in sorted(os.listdir(here.state.root)) if os.path.isdir(here.state.root) else []:
-        try:
-            marker = ProjectState(here.state.root, key).marker_file.read()
-        except DamagedError:
-            continue
-        if marker is not None and os.path.isdir(marker.data["project"]):
-            site = Site.at(marker.data["project"], os.environ)
-            if site.project.key == key:
-                sites.append(site)
-    return sites
+    for key in keys:
+        state = ProjectState(here.state.root, key)
+        if os.path.isdir(state.directory):
+            site = Site(_project(state, here), here.environ, here.clock, here.state.root)
+            site.state = state
+            sites.append(site)
+    return [site for site in sites if _is_known(site)]
+
+
+def _project(state: ProjectState, here: Site) -> Project:
+    """The project that a directory of the state is about, by what lies there; its place in the state where nothing that
+    can be read says more.
+    """
+    root = ""
+    try:
+        marker = state.marker_file.read()
+        root = str(marker.data["project"]) if marker is not None else ""
+    except DamagedError:
+        pass
+    if not root:
+        records, _ = state.ledger.read_all(here.place)
+        root = next((record.root for record in records if record.root), "")
+    if os.path.isdir(root):
+        project = find_project(root)
+        if project.key == os.path.basename(state.directory):
+            return project
+    root = root or state.directory
+    return Project(root, root, None)
+
+
+def _is_known(site: Site) -> bool:
+    look = site.look()
+    return look.marker is not None or bool(look.records or look.damaged)
+
+
+def _as_of(site: Site, marker: Marker) -> str:
+    """When a marker's findings were so: their ages stand still from then on."""
+    ago = site.clock.now() - marker.when
+    past = f"{duration(ago)} ago" if ago >= 0 else "which lies in the future"
+    return f"as of {local(marker.when)} ({past})" + ("; so are the ages below" if marker.data["findings"] else "")
 
 
 def _row(call: Call, site: Site, look: Look, verdict: Verdict) -> str:
+    gone = "" if os.path.isdir(site.project.root) else " (not there)"
     when = moment(look.marker.data["when"]) if look.marker is not None else "-"
-    return f"{call.console.word(verdict.kind, 10)}{when:<18}{name(site.project.root, 200)}"
+    return f"{call.console.word(verdict.kind, 10)}{when:<18}{name(site.project.root, 200)}{gone}"
 
 
 def _print_one(call: Call, site: Site, look: Look, verdict: Verdict) -> None:
@@ -108,7 +149,7 @@ def _print_one(call: Call, site: Site, look: Look, verdict: Verdict) -> None:
     console.print(f"project   {name(site.project.root, 1000)}")
     console.print(f"verdict   {console.word(verdict.kind)}: {_WORDS[verdict.kind]}{why}")
     if look.marker is not None:
-        console.print(f"marker    {console.word(look.marker.state)}, of {moment(look.marker.data['when'])}")
+        console.print(f"marker    {console.word(look.marker.state)}, {_as_of(site, look.marker)}")
     for path in look.damaged:
         console.print(f"damaged   {name(path, 1000)}")
     for record in look.records:

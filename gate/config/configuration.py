@@ -10,12 +10,13 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from string import Template
 from types import MappingProxyType
 from typing import Any
 
 from gate.config.loosening import loosened
-from gate.config.options import Texts, convert, kinds_of, show
+from gate.config.options import Texts, convert, kinds_of, plain, show, unit_of
 from gate.config.sources import Problem, Source, is_inside, read_sources
 from gate.marker import STALE_AFTER
 from gate.project import Project
@@ -68,13 +69,22 @@ class Configuration:
 
     def values(self) -> list[tuple[str, str, str]]:
         """Every key, its value as TOML has it, and its origin: the top-level keys first, each part sorted."""
-        top = [
-            ("disable", show(tuple(sorted(self.disabled)))),
-            ("inject_limit", show(self.inject_limit)),
-            ("stale_after", show(self.stale_after, Duration)),
+        return [(key, show(value, kind), self.origin(key)) for key, value, kind in self._in_force()]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The same for a program: sizes in bytes, durations in seconds, and `unit` says which (else None)."""
+        return [
+            {"key": key, "value": plain(value), "unit": unit_of(kind), "origin": self.origin(key)}
+            for key, value, kind in self._in_force()
         ]
-        below = sorted((f"checks.{key}", show(value, kind)) for key, value, kind in self._each_option())
-        return [(key, shown, self.origin(key)) for key, shown in [*top, *below]]
+
+    def _in_force(self) -> list[tuple[str, Any, Any]]:
+        return [
+            ("disable", tuple(sorted(self.disabled)), Texts),
+            ("inject_limit", self.inject_limit, int),
+            ("stale_after", self.stale_after, Duration),
+            *sorted(((f"checks.{key}", value, kind) for key, value, kind in self._each_option()), key=itemgetter(0)),
+        ]
 
     def snapshot(self) -> dict[str, Any]:
         """What `loosened` compares with another time's, as a JSON object."""
@@ -85,9 +95,7 @@ class Configuration:
         lists: dict[str, list[str]] = {}
         for key, value, kind in self._each_option():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                # orjson refuses subclasses of float
-                number = int(value) if isinstance(value, int) else float(value)
-                limits[key] = [number, show(value, kind).strip('"')]
+                limits[key] = [plain(value), show(value, kind).strip('"')]
             elif isinstance(value, tuple):
                 lists[key] = [str(item) for item in value]
         disabled = {check: line(file) for check, file in self.disabled.items()}

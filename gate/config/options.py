@@ -75,6 +75,22 @@ def show(value: Any, kind: Any = None) -> str:
     return '"' + "".join(map(_escape, str(value))) + '"'
 
 
+def plain(value: Any) -> Any:
+    """A value as JSON has it: numbers bare (orjson refuses subclasses of float), lists as lists; in base units."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return [plain(item) for item in value] if isinstance(value, (tuple, list)) else str(value)
+
+
+def unit_of(kind: Any) -> str | None:
+    """What a number of this kind counts; None where it is no size and no duration."""
+    return "bytes" if kind is Size else "seconds" if kind is Duration else None
+
+
 def _escape(character: str) -> str:
     if character in '"\\':
         return "\\" + character

@@ -51,6 +51,24 @@ def read_sources(project: Project, environ: Mapping[str, str]) -> tuple[list[Sou
     return sources, problems
 
 
+def files(project: Project, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Every file that could say something here, the user's first, and in words what became of it."""
+    sources, problems = read_sources(project, environ)
+    read, wrong = {source.file for source in sources}, {problem.file for problem in problems}
+    own, shared = (os.path.join(project.root, name) for name in (".gate.toml", "pyproject.toml"))
+    try:
+        paths = [directories.config_file(environ), own, shared]
+    except StateError:
+        paths = [own, shared]
+    found = []
+    for path in paths:
+        fate = "read" if path in read else "wrong" if path in wrong else "not there"
+        if fate == "not there" and os.path.lexists(path):
+            fate = "not read: .gate.toml is there" if os.path.lexists(own) else "has no [tool.session-gate]"
+        found.append((path, fate))
+    return found
+
+
 class _ProblemError(Exception):
     def __init__(self, file: str, text: str, key: str = "") -> None:
         super().__init__(text)
@@ -62,7 +80,13 @@ def _user_source(environ: Mapping[str, str]) -> Source | None:
         path = directories.config_file(environ)
     except StateError as error:
         raise _ProblemError("config.toml", str(error)) from None
-    return Source(path, _table(path), of_project=False) if os.path.lexists(path) else None
+    if os.path.lexists(path):
+        return Source(path, _table(path), of_project=False)
+    if directories.is_config_named(environ):
+        raise _ProblemError(
+            path, "there is no such file; SESSION_GATE_CONFIG names it: correct the variable or unset it"
+        )
+    return None
 
 
 def _project_source(root: str) -> Source | None:

@@ -11,8 +11,16 @@ from typing import Any
 LIMIT = 512 << 10
 """Bytes. Configuration is small; of a larger file nothing is believed."""
 
+# Strings and comments, each to its end or, without one, as far as it could go: nothing here can fail after it began, so
+# the search takes time by the length alone. No possessive quantifiers: before 3.11.5 they are wrong where a group is
+# repeated (python/cpython#106052).
+_OPAQUE = re.compile(
+    r'''"""[^"\\]*(?:(?:\\[\s\S]|"{1,2}(?!"))[^"\\]*)*(?:""")?'''
+    r"""|'''[^']*(?:'{1,2}(?!')[^']*)*(?:''')?"""
+    r"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*"""
+)
 # tomllib takes time by the square of a dotted key's length: 20 s for one of 64 KB.
-_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){32}""", re.ASCII)
+_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){32}", re.ASCII)
 
 
 class UnusableError(Exception):
@@ -39,6 +47,11 @@ def read_head(path: str) -> bytes:
         os.close(fd)
 
 
+def is_too_long(text: str) -> bool:
+    """Whether a TOML text holds a dotted key with more parts than anybody writes."""
+    return _LONG_KEY.search(_OPAQUE.sub(lambda found: "" if found[0].startswith("#") else "_", text)) is not None
+
+
 def read_table(path: str) -> dict[str, Any]:
     """The table in a TOML file. Raises UnusableError, which names the line where there is one to name."""
     data = read_head(path)
@@ -48,7 +61,7 @@ def read_table(path: str) -> dict[str, Any]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnusableError(f"is not UTF-8 (at line {data[: error.start].count(10) + 1})") from None
-    if _LONG_KEY.search(text):
+    if is_too_long(text):
         raise UnusableError("holds a key of more than 32 parts")
     try:
         return tomllib.loads(text)

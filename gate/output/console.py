@@ -10,6 +10,8 @@ from typing import TextIO
 
 import click
 
+from gate.output.wrap import wrap
+
 _COLOURS = {
     "problem": "red",
     "warning": "yellow",
@@ -35,10 +37,16 @@ class Console:
         os.dup2(2, 1)
         plain = no_color or environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
         self.colour = not plain and self.stream.isatty()
+        self.width = _columns(self.stream, environ)
 
     def print(self, text: str = "") -> None:
         """One line to standard output."""
         self.stream.write(text + "\n")
+
+    def fill(self, text: str, hanging: str = "") -> None:
+        """One line to standard output, on a terminal broken at words; what follows its first begins with `hanging`."""
+        for part in wrap(text, self.width, hanging):
+            self.print(part)
 
     def word(self, word: str, width: int = 0) -> str:
         """An outcome or kind in its colour."""
@@ -48,6 +56,17 @@ class Console:
     def strong(self, text: str) -> str:
         """A heading."""
         return click.style(text, bold=True) if self.colour else text
+
+
+def _columns(stream: TextIO, environ: Mapping[str, str]) -> int | None:
+    """The width of the terminal that a stream is, None for a file or a pipe."""
+    if not stream.isatty():
+        return None
+    given = environ.get("COLUMNS", "")
+    try:
+        return int(given) if given.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
 
 
 class Progress:

@@ -51,24 +51,27 @@ def compose(
     verdict: Verdict,
     shown: Mapping[str, Any],
     loosened: Sequence[str],
-    cleared: bool,
+    before: str,
     here: str,
     limit: int,
     stale_after: float = STALE_AFTER,
 ) -> tuple[str, str]:
-    """The text for the model, at most `limit` characters, and the line for the user; both empty when all is well."""
+    """The text for the model, at most `limit` characters, and the line for the user; both empty when all is well.
+
+    `before` is what a person typed where one session of a client follows another.
+    """
     standing = report.of_kind(DEBT, UNKNOWN) + [finding for finding in report.of_kind(NOTE) if finding.once]
     changes = [f"  - CONFIG: {line(text)}" for text in loosened]
     if not standing:
         loosening = "SESSION-GATE: the configuration was loosened since the last start; said once."
-        heading = _heading(verdict, cleared, False, stale_after) if verdict.reason == REMOVED else loosening
+        heading = _heading(verdict, before, False, stale_after) if verdict.reason == REMOVED else loosening
         return (_fit(heading, changes, limit), heading) if changes or verdict.reason == REMOVED else ("", "")
     count = f"{len(standing)} finding{'' if len(standing) == 1 else 's'}"
     if shown["times"] >= ONE_LINE_FROM and not changes:
         text = f"SESSION-GATE DEBT: {count} unchanged since {_day(shown['since'])}: gate status"
         return text, text
     lines = [*changes, *_by_worktree(standing, here)]
-    heading = _heading(verdict, cleared, any(f.kind == DEBT for f in standing), stale_after)
+    heading = _heading(verdict, before, any(f.kind == DEBT for f in standing), stale_after)
     return _fit(heading, lines, limit), f"session-gate: {count}: {', '.join(_labels(standing))} (gate status)"
 
 
@@ -81,11 +84,11 @@ def with_trouble(text: str, headline: str, trouble: str) -> tuple[str, str]:
     return f"{first}\n{said}" + (f"\n{rest}" if rest else ""), headline
 
 
-def _heading(verdict: Verdict, cleared: bool, debt: bool, stale_after: float) -> str:
+def _heading(verdict: Verdict, before: str, debt: bool, stale_after: float) -> str:
     name = "SESSION-GATE DEBT" if debt else "SESSION-GATE"
     record = verdict.records[-1] if verdict.records else None
-    if cleared:
-        return f"{name}: this stood before /clear."
+    if before:
+        return f"{name}: this stood before {before}."
     if verdict.reason == REMOVED:
         return f"{name}: the gate's state was removed since it was last used; what stands here is shown once."
     if verdict.kind == FIRST:
@@ -117,7 +120,8 @@ def _by_worktree(findings: Sequence[Reported], here: str) -> list[str]:
             lines.append(f"  - {finding.label}: {line(finding.summary)}")
     for label, worktrees in others.items():
         count = f"{len(worktrees)} other worktree{'' if len(worktrees) == 1 else 's'}"
-        lines.append(f"  - {label}: the same in {count}: gate status")
+        here_too = any(said.startswith(f"  - {label}: ") for said in lines)
+        lines.append(f"  - {label}: {'the same' if here_too else 'something left'} in {count}: gate status")
     return lines
 
 

@@ -96,7 +96,7 @@ class Git:
             self._programs[project.root] = find_program("git", path, outside=project.root)
         program = self._programs[project.root]
         if program is None:
-            raise UnknownError("git was not found in PATH")
+            raise UnknownError("git was not found in PATH", "install git, or put its directory into PATH")
         options = [word for setting in settings for word in ("-c", setting)]
         command = [program, "--no-optional-locks", *options, "-C", directory, *arguments]
         # What was looked at (its configuration) must be what git finds: it climbs past a `.git` that it does not like.

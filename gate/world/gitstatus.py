@@ -8,7 +8,6 @@ against its filters nor the wish to see everything.
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 import time
@@ -21,6 +20,7 @@ from gate.errors import UnknownError
 from gate.project import Project
 from gate.quote import Phrase, say
 from gate.world.git import Git, own_configuration
+from gate.world.gitlinks import list_gitlinks, without_a_name
 from gate.world.worktrees import is_within
 
 MODIFIED = "modified"
@@ -41,7 +41,6 @@ _FIELDS = {"1 ": 9, "2 ": 10, "u ": 11}
 
 _ORDINARY = {"M": MODIFIED, "A": ADDED, "D": DELETED, "T": RETYPED, "R": RENAMED, "C": COPIED}
 _RELOCATES = re.compile(rb"(?:^|\])[ \t]*worktree[ \t]*=", re.IGNORECASE | re.MULTILINE)
-_GITLINK = b"\0\0\xe0\0"  # mode 160000, as an entry of the index has it (gitformat-index(5))
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -63,6 +62,12 @@ class Entry:
     moved: bool = False
 
     @property
+    def is_reserved(self) -> bool:
+        """Whether Windows has no file of this name (`nul`, `CON.txt`): there, its repository cannot be checked out."""
+        name = os.path.basename(self.path.rstrip("/")).partition(".")[0]
+        return name.lower() in ("aux", "con", "nul", "prn")
+
+    @property
     def words(self) -> Phrase:
         """What became of it, for a person."""
         if self.origin:
@@ -79,7 +84,8 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Status:
     """What git says of one worktree. `head` is its commit, empty where there is none yet. `submodules` are those that
-    are checked out, `unknown` those that could not be asked, and why.
+    are checked out, `unknown` those that could not be asked, and why. `taken_in` are agents' worktrees that the index
+    has as if they were submodules; they are no entries.
     """
 
     head: str
@@ -87,6 +93,7 @@ class Status:
     ignored: tuple[str, ...] = ()
     submodules: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
+    taken_in: tuple[str, ...] = ()
 
 
 def parse_status(answer: bytes) -> Status:
@@ -169,9 +176,13 @@ def read_status(
     status = _ask(git, here, deadline, *options)
     if hiding := _that_hide_worktrees(here, status, others):
         status = replace(status, entries=_without_worktrees(git, here, status, hiding, others, deadline))
-    for name in _gitlinks(git, here, project.git_dir, deadline):
-        status = _with_submodule(git, here, name, status, deadline, untracked)
-    return status
+    gitlinks = list_gitlinks(git, here, project.git_dir, deadline)
+    taken_in = without_a_name(git, here, gitlinks, others, deadline)
+    for name in gitlinks:
+        if name not in taken_in:
+            status = _with_submodule(git, here, name, status, deadline, untracked)
+    entries = tuple(entry for entry in status.entries if entry.path not in taken_in)
+    return replace(status, entries=entries, taken_in=taken_in)
 
 
 def _ask(git: Git, path: str, deadline: float, *options: str) -> Status:
@@ -214,30 +225,6 @@ def _refuse_relocated(git: Git, project: Project, deadline: float) -> None:
         answer = git.run(project.here, "rev-parse", "--show-toplevel", timeout=deadline - time.monotonic())
         if os.path.realpath(os.fsdecode(answer.removesuffix(b"\n"))) != project.here:
             raise UnknownError("core.worktree in its configuration leads to another directory")
-
-
-def _gitlinks(git: Git, path: str, git_dir: str, deadline: float) -> list[str]:
-    """The paths of submodules in the index, whether or not `.gitmodules` knows them."""
-    if not _may_hold_gitlinks(git_dir):
-        return []
-    listed = os.fsdecode(git.run(path, "ls-files", "--stage", "-z", timeout=deadline - time.monotonic()))
-    names = [record.partition("\t")[2] for record in listed.split("\0") if record.startswith("160000 ")]
-    return list(dict.fromkeys(names))
-
-
-def _may_hold_gitlinks(git_dir: str) -> bool:
-    """Look for the mode in the index itself, which takes a moment where listing a large one takes a second."""
-    try:
-        paths = [os.path.join(git_dir, n) for n in os.listdir(git_dir) if n == "index" or n.startswith("sharedindex.")]
-        for path in filter(os.path.isfile, paths):
-            with open(path, "rb") as file:
-                if os.fstat(file.fileno()).st_size:
-                    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                        if content.find(_GITLINK) >= 0:
-                            return True
-    except (OSError, ValueError):
-        return True
-    return False
 
 
 def _with_submodule(git: Git, root: str, name: str, status: Status, deadline: float, untracked: bool) -> Status:
@@ -294,7 +281,7 @@ def read_statuses(
             return error
 
     answers = in_two_threads(ask, paths)
-    reasons = {str(answer) if isinstance(answer, UnknownError) else "" for answer in answers}
-    if len(reasons) == 1 and "" not in reasons:
-        raise UnknownError(reasons.pop())
+    reasons = {str(answer): answer for answer in answers if isinstance(answer, UnknownError)}
+    if len(reasons) == 1 and all(isinstance(answer, UnknownError) for answer in answers):
+        raise next(iter(reasons.values()))
     return answers

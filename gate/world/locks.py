@@ -67,6 +67,12 @@ class Lock:
         """When it was taken or last refreshed, in epoch seconds."""
         return self.status.st_mtime
 
+    def age(self, now: float) -> float:
+        """Seconds since then. Where that lies in the future, since the file system says that the file changed: a clock
+        that was wrong for a moment would keep it young for good.
+        """
+        return now - (self.changed if self.changed <= now else min(self.changed, self.status.st_ctime))
+
     @property
     def state(self) -> str:
         """Changes when the lock is taken anew."""
@@ -83,13 +89,18 @@ class Lock:
     def is_in_use(self, processes: ProcessTable) -> bool:
         """Whether a living process has the file open, or an flock on it (git never has, and its own are not touched).
 
-        Raises UnknownError where the file may not be read: then its holder may be another user.
+        Raises UnknownError where the file may not be read, or is another user's and names nobody: what that user's
+        processes have open cannot be seen.
         """
         if not stat.S_ISREG(self.status.st_mode):
             return False
         if not os.access(self.path, os.R_OK):
             raise UnknownError("it may not be read")
-        return (not self.of_git and is_held(self.path)) or bool(processes.holders(self.path))
+        if (not self.of_git and is_held(self.path)) or processes.holders(self.path):
+            return True
+        if self.holder.pid is None and os.geteuid() not in (0, self.status.st_uid):
+            raise UnknownError("it is another user's, whose open files cannot be seen")
+        return False
 
 
 def read_holder(path: str, status: os.stat_result, of_git: bool = False) -> Holder:

@@ -34,7 +34,7 @@ that nothing is tried twice; possessive quantifiers would say so, but do not wor
 """
 
 _GSTREAMER = r"""
-    [\0!](?:alsa|autoaudio|jackaudio|osxaudio|pulse)src[\0!]
+    [\0!](?:alsa|autoaudio|jackaudio|openal|oss4?|osxaudio|pulse)src[\0!]
   | \A(?!.*[\0!]video).*[\0!]pipewiresrc[\0!]"""
 """gst-launch-1.0(1): elements, with a `!` between. pipewiresrc carries screens as well as sound."""
 

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -150,12 +150,12 @@ def examine(
     links = {*files.links, *(path for path in listed if _leads_out(worktree.path, os.path.join(worktree.path, path)))}
     return Life(
         newest=max(newest, files.newest),
-        idle=True if established or not files.gaps else None,
+        idle=True if established else files.idle,
         uncommitted=len(status.entries) if established else None,
         commits=commits,
         ignored=sum(not any(map(is_cache, path.split("/"))) for path in status.ignored),
         links=tuple(sorted(links)),
-        submodules=len(status.submodules),
+        submodules=len(status.submodules) + len(status.taken_in),
         operation=operation(worktree.git_dir),
         locks=tuple(sorted(_locks(worktree.git_dir))),
         gaps=tuple(gaps),
@@ -189,7 +189,10 @@ def _look_at_files(root: str, since: float, deadline: float, skip: Callable[[str
     if tree.unread_count:
         unread = [path for path, _ in tree.unread]
         gaps.append(say("{} in it could not be read ({})", _count(tree.unread_count, "place"), unread))
-    return Life(newest, None if gaps else True, links=tuple(links), gaps=tuple(gaps))
+    idle = None if gaps else True
+    if tree.mounts:  # what lies there is not this directory's, but a removal would take it along
+        gaps.append(say("{} mounted in it, not looked into", _count(tree.mounts, "file system")))
+    return Life(newest, idle, links=tuple(links), gaps=tuple(gaps))
 
 
 def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
@@ -202,11 +205,13 @@ def _leads_out(root: str, path: str) -> bool:
     return os.path.islink(path) and not is_within(os.path.realpath(path), root)
 
 
-def _locks(git_dir: str) -> list[str]:
-    try:
-        return [name for name in os.listdir(git_dir) if name.endswith(".lock")]
-    except OSError:
-        return []
+def _locks(git_dir: str) -> Iterator[str]:
+    """Locks of git's in a worktree's own directory, at any depth but for its submodules', which are counted."""
+    for directory, names, files in os.walk(git_dir):
+        names[:] = [name for name in names if name != "modules"]
+        for name in files:
+            if name.endswith(".lock"):
+                yield os.path.relpath(os.path.join(directory, name), git_dir)
 
 
 def _count(number: int, what: str) -> Phrase:

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from gate.errors import UnknownError
 from gate.project import Project
 
+AGENT_ROOTS = (".claude/worktrees/*", ".worktrees/*", ".codex/worktrees/*")
+"""Where clients put the worktrees that they make, below a repository or the home directory."""
+
 _BARE = re.compile(
     rb"^[ \t]*\[core\][^\[]*?^[ \t]*bare[ \t]*(=[ \t]*\"?(true|yes|on|1)\"?[ \t]*)?\r?$", re.IGNORECASE | re.MULTILINE
 )
@@ -56,7 +59,8 @@ def list_worktrees(project: Project) -> list[Worktree]:
     except FileNotFoundError:
         names = []
     except OSError as error:
-        raise UnknownError(f"the list of worktrees cannot be read: {error.strerror}") from None
+        reason = f"the list of worktrees cannot be read: {error.strerror}"
+        raise UnknownError(reason, "it is known once the directory worktrees in git's own can be read") from None
     for name in names:
         linked = _linked(os.path.join(common, "worktrees", name))
         if linked is not None:

@@ -29,6 +29,7 @@ IDLE = "has been idle for 6 d (limit 5 d)"
 AWAY = "its directory cannot be reached from here, its commits are elsewhere too"
 GONE = "its directory is gone (prunable), its commits are elsewhere too"
 TASK = f".claude/worktrees/task {IDLE}"
+PRUNE = "git worktree prune makes git forget it, and every other one whose directory is not there at that moment"
 
 
 class Days(World):
@@ -292,7 +293,75 @@ def test_an_agents_that_is_gone_is_prunable_and_not_removable(world: Days) -> No
     world.wait(2.1)
     (finding,) = world.findings()
     assert (finding.kind, text(finding)) == (DEBT, f"{TASK}: {GONE}")
-    assert str(finding.remedy).startswith("git worktree list shows it")
+    assert str(finding.remedy) == (f"git -C {world.root} worktree list --verbose shows it; {PRUNE}"), (
+        "nothing is lost with it: its commits are elsewhere too"
+    )
+    world.git("worktree", "prune")
+    assert world.found() == []
+
+
+def test_of_one_that_is_gone_commits_come_first(world: Days) -> None:
+    path = in_a_root_of_agents(world)
+    world.git("checkout", "--quiet", "--detach", cwd=path)
+    world.git("commit", "--quiet", "--allow-empty", "--message", "work", cwd=path)
+    shutil.rmtree(path)
+    world.wait()
+    (finding,) = world.findings()
+    assert text(finding) == f"{TASK}: its directory is gone (prunable), 1 commit found nowhere else"
+    assert str(finding.remedy).endswith(f" shows it; once its commits are on a branch that stays, {PRUNE}")
+
+
+def test_of_one_that_may_be_elsewhere_nothing_is_to_be_pruned(world: Days) -> None:
+    for state in (one_on_a_disk_that_is_not_here, one_in_a_container):
+        state(world)
+    world.wait()
+    remedies = [str(finding.remedy) for finding in world.findings()]
+    assert len(remedies) == 2
+    for remedy in remedies:
+        assert remedy.endswith(
+            "worktree list --verbose shows it; it is looked at again when its disk or container is here"
+        )
+
+
+@pytest.mark.parametrize("state", [locked_by_a_dead_client, cut_off_while_it_was_made])
+def test_what_a_dead_session_locked_is_unlocked_first(state: Callable[[Days], Path], world: Days) -> None:
+    path = state(world).resolve()
+    world.wait()
+    (finding,) = world.findings()
+    look, unlock, rest = str(finding.remedy).split("; ")
+    assert look == f"git -C {path} status shows it"
+    assert unlock == f"once nobody works there, git worktree unlock {path} lifts the lock"
+    assert rest.startswith("then it goes when what it holds is kept elsewhere")
+    world.git("worktree", "unlock", str(path))
+    (finding,) = world.findings()
+    assert "locked" not in text(finding)
+    assert "unlock" not in str(finding.remedy)
+
+
+def test_one_that_is_locked_and_gone_is_unlocked_and_then_pruned(world: Days) -> None:
+    path = cut_off_while_it_was_made(world).resolve()
+    shutil.rmtree(path)
+    world.wait()
+    (finding,) = world.findings()
+    unlock = f"once nobody works there, git worktree unlock {path} lifts the lock; then {PRUNE}"
+    assert str(finding.remedy).endswith(f" shows it; {unlock}")
+    world.git("worktree", "prune")
+    assert len(world.findings()) == 1, "git prunes nothing that is locked"
+    world.git("worktree", "unlock", str(path))
+    world.git("worktree", "prune")
+    assert world.found() == []
+
+
+@pytest.mark.parametrize(
+    ("state", "cure"),
+    [(an_agents_that_a_person_locked, "it is kept until whoever locked it unlocks it"),
+     (an_agents_that_a_client_holds, "it is in use until its holder ends")],
+)  # fmt: skip
+def test_what_somebody_holds_is_left_to_them(state: Callable[[Days], str], cure: str, world: Days) -> None:
+    state(world)
+    world.wait()
+    (finding,) = world.findings()
+    assert str(finding.remedy).endswith(f" shows it; {cure}")
 
 
 def uncommitted(world: Days, path: Path) -> None:
@@ -349,7 +418,10 @@ def test_what_it_holds_is_said_and_then_it_is_not_removable(what: Callable[[Days
     assert text(finding) == f"{TASK}: {HELD[what]}"
     assert finding.kind == DEBT
     assert "removable" not in text(finding)
-    assert str(finding.remedy).startswith("git status there shows it; it goes when what it holds is kept elsewhere")
+    path = world.root / ".claude/worktrees/task"
+    assert str(finding.remedy).startswith(
+        f"git -C {path} status shows it; it goes when what it holds is kept elsewhere"
+    )
 
 
 @pytest.mark.parametrize("what", [None, *HELD], ids=lambda what: getattr(what, "__name__", "nothing"))
@@ -376,7 +448,9 @@ def test_directories_that_git_does_not_know_are_debt(world: Days) -> None:
         (DEBT, f".worktrees/clone {IDLE}: git does not know it"),
         (DEBT, f".worktrees/plain {IDLE}: git does not know it"),
     ]
-    assert [str(finding.remedy)[:20] for finding in world.findings()] == ["ls -la there shows it"[:20]] * 2
+    assert [str(finding.remedy).partition(";")[0] for finding in world.findings()] == [
+        f"ls -la {world.root}/.worktrees/{name} shows it" for name in ("clone", "plain")
+    ]
     world.file(".worktrees/plain/deep/new", age=DAY)
     assert [finding.key for finding in world.findings()] == [str(world.root / ".worktrees/clone")]
 
@@ -416,6 +490,7 @@ def test_out_of_time_what_is_not_known_is_said(world: Days, monkeypatch: pytest.
     expected = [(UNKNOWN, f"could not check {where}: there was no time to look into it")]
     monkeypatch.setattr(Context, "time_left", lambda context: 0.0)
     assert world.found() == expected, "a person's is no debt in any case, and is not spoken of"
+    assert "it is known when all in it can be read in time: gate run old_worktrees" in str(world.findings()[0].remedy)
 
 
 def test_without_git_an_old_worktree_is_still_old(world: Days) -> None:

@@ -111,6 +111,10 @@ DEBTS = {
         git_lock("objects/maintenance.lock", 50 * DAY),
         ".git/objects/maintenance.lock has been there for 50 d with no holder",
     ),
+    "a submodule's in a linked worktree": (
+        git_lock("worktrees/w/modules/lib/index.lock", DAY),
+        ".git/worktrees/w/modules/lib/index.lock has been there for 24 h with no holder",
+    ),
     "a submodule's": (
         git_lock("modules/lib/index.lock", DAY),
         ".git/modules/lib/index.lock has been there for 24 h with no holder",
@@ -149,6 +153,14 @@ DEBTS = {
         lock('{"pid": 4242, "startTime": 1790000000000}', HOUR, ".deepstorm/.pilot.lock"),
         ".deepstorm/.pilot.lock: its holder (pid 4242) is dead, 60 min old",
     ),
+    "a daemon's, where its client's directory is elsewhere": (
+        both(
+            lambda world: world.environ.update(CLAUDE_CONFIG_DIR=str(world.home / "c")),
+            lambda world: world.file(str(world.home / "c/daemon.lock"), '{"pid": 25200}', age=3 * DAY),
+            lambda world: world.file(str(world.home / "c/.x.jsonl.lock"), "4242", age=3 * DAY),
+        ),
+        "/c/daemon.lock: its holder (pid 25200) is dead, 3 d old",
+    ),
     "a client's": (
         lock('{"sessionId": "x", "pid": 25200, "procStart": "99"}', 3 * DAY, ".claude/scheduled_tasks.lock"),
         ".claude/scheduled_tasks.lock: its holder (pid 25200) is dead, 3 d old",
@@ -183,7 +195,34 @@ def test_debt(world: World, case: str) -> None:
     make(world)
     (finding,) = run(world)
     assert finding.kind == DEBT
-    assert text(finding) == expected
+    assert text(finding).removeprefix(str(world.home)) == expected
+
+
+PLACES = (
+    "index.lock", "HEAD.lock", "ORIG_HEAD.lock", "FETCH_HEAD.lock", "packed-refs.lock", "config.lock",
+    "config.worktree.lock", "shallow.lock", "MERGE_RR.lock", "gc.pid", "gc.pid.lock", "refs/heads/main.lock",
+    "refs/heads/feature/deep/er.lock", "refs/remotes/origin/HEAD.lock", "refs/tags/v1.lock", "refs/stash.lock",
+    "logs/HEAD.lock", "logs/refs/heads/main.lock", "logs/refs/stash.lock", "info/refs.lock",
+    "info/sparse-checkout.lock", "objects/maintenance.lock", "objects/schedule.lock",
+    "objects/info/commit-graph.lock", "objects/info/alternates.lock", "objects/pack/multi-pack-index.lock",
+    "reftable/tables.list.lock", "sequencer/todo.lock", "rebase-merge/git-rebase-todo.lock",
+)  # fmt: skip
+"""Where git takes locks, in its directory, in a submodule's and (as far as it is there) in a worktree's."""
+
+
+@pytest.mark.parametrize("where", ["", "worktrees/w/", "modules/lib/", "modules/libs/deep/", "worktrees/w/modules/s/"])
+def test_every_place_where_git_locks(tmp_path: Path, where: str) -> None:
+    world = World(tmp_path)
+    world.repository(commit=False)
+    places = [".git/" + where + place for place in PLACES]
+    for place in places:
+        world.file(place, age=3 * HOUR)
+    found = run(world)
+    assert {finding.kind for finding in found} == {DEBT}
+    assert sorted(subject.name for finding in found for subject in finding.subjects) == sorted(places)
+    for place in places:
+        world.age(world.root / place, 20 * MINUTE)
+    assert run(world) == []
 
 
 # What is none.
@@ -312,6 +351,12 @@ def test_a_worktree_locked_by_a_dead_session(world: World) -> None:
     (finding,) = run(world)
     assert text(finding) == ".git/worktrees/tree/locked: its holder (pid 4242) is dead, 35 d old"
     assert finding.subjects[0].worktree == str(path)
+    assert str(finding.remedy) == (
+        f"git -C {world.root} worktree list --verbose and ps -p 4242 show it; "
+        f"once nobody works there, git worktree unlock {path} clears it"
+    )
+    subprocess.run(("git", "worktree", "unlock", str(path)), cwd=world.root, check=True)
+    assert run(world) == []
 
 
 @pytest.mark.parametrize("reason", ["on the USB disk", "4242", "", "PID 12 experiments", "added with --lock"])
@@ -403,6 +448,35 @@ def test_a_git_that_may_not_be_inspected_is_said(world: World) -> None:
     assert finding.subjects[0].key == str(world.root / ".git" / "index.lock")
 
 
+def test_another_users_lock_that_names_nobody_is_not_known_to_be_free(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What that user's processes have open cannot be seen; whether a process lives can."""
+    world.file(".git/index.lock", age=3 * HOUR)
+    world.file(".pilot.lock", "4242", age=HOUR)
+    monkeypatch.setattr(os, "geteuid", lambda: os.lstat(world.root).st_uid + 1)
+    why = '"it is another user\'s, whose open files cannot be seen"'
+    assert sorted((finding.kind, text(finding)) for finding in run(world)) == [
+        (DEBT, ".pilot.lock: its holder (pid 4242) is dead, 60 min old"),
+        (UNKNOWN, f".git/index.lock: whether it is held is not known: {why}"),
+    ]
+    world.age(world.root / ".git/index.lock", 20)
+    assert len(run(world)) == 1
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    world.age(world.root / ".git/index.lock", 3 * HOUR)
+    assert [finding.kind for finding in run(world)] == [DEBT, DEBT]
+
+
+def test_a_lock_from_the_future_grows_old_as_well(world: World) -> None:
+    world.file(".git/index.lock", age=-365 * DAY)
+    world.file(".pilot.lock", age=-365 * DAY)
+    assert run(world) == []
+    world.clock = type(world.clock)(now=world.clock.now() + HOUR + 30, boot="a-boot")
+    assert texts(world) == [".git/index.lock has been there for 60 min with no holder"]
+    world.clock = type(world.clock)(now=world.clock.now() + 48 * HOUR, boot="a-boot")
+    assert len(run(world)) == 2
+
+
 def test_a_hidden_git_does_not_matter_to_what_names_its_holder(world: World) -> None:
     world.file(".git/gc.pid", "4242", age=HOUR)
     world.processes.add("git", hidden=True)
@@ -475,12 +549,9 @@ def test_the_remedy_only_looks(world: World) -> None:
     remedies = {finding.subjects[0].name: str(finding.remedy) for finding in run(world)}
     ends = "git takes it away when it ends; once nobody holds it, it can be removed"
     assert remedies == {
-        ".git/index.lock": str(say("look with ls -l {}; " + ends, world.root / ".git" / "index.lock")),
+        ".git/index.lock": str(say("ls -l {} shows it; " + ends, world.root / ".git" / "index.lock")),
         ".pilot.lock": str(
-            say(
-                "look with ls -l {} and ps -p 4242; once nobody holds it, it can be removed",
-                world.root / ".pilot.lock",
-            )
+            say("ls -l {} and ps -p 4242 show it; once nobody holds it, it can be removed", world.root / ".pilot.lock")
         ),
     }
     for remedy in remedies.values():
@@ -537,6 +608,17 @@ def test_when_looking_at_one_lock_took_all_the_time_the_next_is_a_gap(tmp_path: 
         (DEBT, "a.lock: its holder (pid 4242) is dead, 60 min old"),
         (UNKNOWN, 'b.lock was not searched for locks to its end: "the time was over"'),
     ]
+
+
+def test_what_is_not_known_says_who_knows_it(world: World) -> None:
+    path = world.file(".git/index.lock", age=HOUR)
+    world.processes.add("git", "gc", hidden=True)
+    (finding,) = run(world)
+    assert finding.kind == UNKNOWN
+    assert str(finding.remedy) == (
+        f"ls -l {path} shows it; whoever owns it, or root, can tell whether it is held: gate run stale_locks; "
+        "git takes it away when it ends; once nobody holds it, it can be removed"
+    )
 
 
 def test_a_check_whose_time_is_over_says_so(world: World) -> None:

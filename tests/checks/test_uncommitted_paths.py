@@ -65,7 +65,7 @@ def a_new_file(world: World) -> None:
 
 
 def a_modified_file(world: World) -> None:
-    world.file("README", "otherwise\n")
+    world.file("README", "otherwise it is\n")
 
 
 def a_deleted_file(world: World) -> None:
@@ -106,6 +106,55 @@ def a_touched_file(world: World) -> None:
     world.file("README", "a project\n", age=12345)
 
 
+def what_clients_drop(world: World) -> None:
+    """Incident: 56 of them in one repository."""
+    for name in ("tmpclaude-12ab-cwd", "claude-9f3c-cwd"):
+        world.file(name, "/home/you/app")
+
+
+def a_file_that_windows_cannot_hold(world: World) -> None:
+    """Incident: 1,290 of them in one session, and a clone on Windows broke."""
+    world.file("nul", "> nul")
+
+
+def six_modified_files_in_a_helpers_worktree(world: World) -> None:
+    """Incident: its teardown removed it by force, and they were lost for good."""
+    for number in range(6):
+        world.file(f"{number}.py", "as it was\n")
+    git(world, "add", "--all")
+    git(world, "commit", "--quiet", "--message", "six")
+    git(world, "worktree", "add", "--quiet", ".claude/worktrees/task")
+    for number in range(6):
+        world.file(f".claude/worktrees/task/{number}.py", "as its work made it\n")
+
+
+def an_agents_worktree_staged(world: World) -> None:
+    git(world, "worktree", "add", "--quiet", ".claude/worktrees/task")
+    git(world, "add", "--all")
+
+
+def an_agents_worktree_committed(world: World) -> None:
+    """Incident: every checkout printed an error of submodules from then on."""
+    an_agents_worktree_staged(world)
+    git(world, "commit", "--quiet", "--message", "everything")
+
+
+def an_agents_worktree_committed_and_gone(world: World) -> None:
+    an_agents_worktree_committed(world)
+    git(world, "worktree", "remove", ".claude/worktrees/task")
+
+
+def a_repository_committed_inside_another(world: World) -> None:
+    """Not an agent's: people have such for years."""
+    inner = World(world.root / "theme")
+    inner.root = world.root / "theme"
+    for name in ("home", "tmp", "project"):
+        (inner.root / name).rmdir()
+    inner.repository()
+    git(world, "add", "theme")
+    git(world, "commit", "--quiet", "--message", "with a theme")
+
+
 def names_of_any_bytes(world: World) -> None:
     for name in (b'odd\nname"', b"\xff\xfe", b" lead", b"-rf", b"\x1b[31mred", "\u202egnp.exe".encode()):
         world.file(name)
@@ -127,6 +176,8 @@ def a_merge_in_progress(world: World) -> None:
         git(world, "merge", "side")
 
 
+TAKEN_IN = [(DEBT, "the index has agents' worktrees as if they were submodules: .claude/worktrees/task")]
+
 ROW: dict[Callable[[World], None], list[tuple[str, str]]] = {
     clean: [],
     a_touched_file: [],
@@ -139,6 +190,15 @@ ROW: dict[Callable[[World], None], list[tuple[str, str]]] = {
     a_renamed_file: debt('1 uncommitted path: "READ ME"'),
     a_new_directory: debt("1 uncommitted path: docs/"),
     a_file_out_of_the_index: debt("1 uncommitted path: README"),
+    a_repository_committed_inside_another: [],
+    what_clients_drop: debt("2 uncommitted paths: claude-9f3c-cwd, tmpclaude-12ab-cwd"),
+    a_file_that_windows_cannot_hold: debt("1 uncommitted path: nul"),
+    six_modified_files_in_a_helpers_worktree: debt(
+        "6 uncommitted paths in the worktree .claude/worktrees/task: 0.py, 1.py, 2.py, 3.py, 4.py, 5.py"
+    ),
+    an_agents_worktree_staged: TAKEN_IN,
+    an_agents_worktree_committed: TAKEN_IN,
+    an_agents_worktree_committed_and_gone: TAKEN_IN,
     no_commit_at_all: debt("1 uncommitted path: README"),
     a_merge_in_progress: debt("1 uncommitted path: README"),
     names_of_any_bytes: debt(
@@ -151,6 +211,35 @@ ROW: dict[Callable[[World], None], list[tuple[str, str]]] = {
 def test_a_row_of_the_contract(state: Callable[[World], None], world: World) -> None:
     state(world)
     assert found(world) == ROW[state]
+
+
+def test_what_takes_an_agents_worktree_back_out(world: World) -> None:
+    an_agents_worktree_committed(world)
+    (finding,) = run_check(CHECK, world)
+    assert str(finding.remedy) == (
+        f"git -C {world.root} ls-files --stage shows it; it goes when it is out of the index and that is committed "
+        "(.gitignore keeps it out)"
+    )
+    (subject,) = finding.subjects
+    assert (subject.name, subject.worktree) == (".claude/worktrees/task", str(world.root))
+    assert subject.fingerprint == run_check(CHECK, world)[0].subjects[0].fingerprint
+    git(world, "rm", "--quiet", "--cached", ".claude/worktrees/task")
+    assert found(world) == debt("1 uncommitted path: .claude/worktrees/task")
+    git(world, "commit", "--quiet", "--message", "take it out")
+    assert found(world) == []
+    assert (world.root / ".claude/worktrees/task/README").exists()
+
+
+@pytest.mark.parametrize("name", ["nul", "NUL", "src/Aux.c", "con.txt", "prn/"])
+def test_a_name_that_windows_has_no_file_for_is_said(name: str, world: World) -> None:
+    world.file("src/kept")
+    git(world, "add", "src")
+    world.file(name + ("inside" if name.endswith("/") else ""))
+    world.file("null")
+    (finding,) = run_check(CHECK, world)
+    details = {str(subject.name): str(subject.detail) for subject in finding.subjects}
+    assert details[name] == f"{name}: untracked; Windows has no file of this name"
+    assert details["null"] == "null: untracked"
 
 
 @pytest.mark.parametrize(
@@ -379,6 +468,7 @@ def test_one_worktree_without_an_answer_does_not_hide_the_others(world: World) -
     assert (first.kind, text(first)) == debt("1 uncommitted path: new")[0]
     assert second.kind == UNKNOWN
     assert text(second).startswith(f"could not check in the worktree {show(path)}: git failed: ")
+    assert str(second.remedy) == f"git -C {path} status shows it; it is known when git can answer"
 
 
 def test_a_submodule_without_an_answer_does_not_hide_the_others(world: World, tmp_path: Path) -> None:
@@ -402,7 +492,7 @@ def test_a_repository_in_the_home_directory_is_not_scanned(world: World) -> None
         f"{show(world.root)} is a repository; of what lies in it, only paths that git knows are looked at",
     )
     assert found(world) == [note]
-    world.file("README", "otherwise\n")
+    world.file("README", "otherwise it is\n")
     assert found(world) == [*debt("1 uncommitted path: README"), note]
     linked = world.directory / "linked"
     git(world, "worktree", "add", "--quiet", str(linked))

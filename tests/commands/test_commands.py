@@ -8,35 +8,20 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 from kit import GATE, Machine
-from referencing import Registry, Resource
 
-import gate
 from gate.registry import BUILT_IN
 
-SCHEMAS = Path(next(iter(gate.__path__))) / "schemas"
 COMMANDS = ["start", "end", "run", "hook", "status", "list", "explain", "config"]
-
-
-def validate(value: Any, name: str) -> None:
-    """Hold a value against a published schema, with formats; schemas refer to each other by file name."""
-    schemas = {path.name: json.loads(path.read_text()) for path in SCHEMAS.glob("*.json")}
-    base = "https://session-gate.invalid/schemas/"
-    registry: Any = Registry().with_resources(
-        [(base + name, Resource.from_contents(schema)) for name, schema in schemas.items()]
-    )
-    jsonschema.Draft202012Validator(schemas[name], registry=registry).validate(value)
 
 
 def test_run_in_a_clean_repository_prints_a_line_for_each_check(machine: Machine, project: Path) -> None:
     text = machine.text("run", cwd=project)
     lines = text.splitlines()
     assert [line.split()[1:3] for line in lines[: len(BUILT_IN)]] == [[name, "clean"] for name in BUILT_IN]
-    assert lines[-1] == "ok: nothing left behind"
+    assert lines[-1] == f"ok: nothing left behind (project {project})"
     assert list(machine.state.iterdir()) == []
 
 
@@ -64,19 +49,6 @@ def test_outside_a_repository_the_git_checks_are_skipped(machine: Machine) -> No
     outcomes = {r["check"]: (r["outcome"], r["reason"]) for r in machine.json("run", cwd=place)["results"]}
     assert outcomes["uncommitted_paths"][0] == "skipped"
     assert "not a git repository" in outcomes["uncommitted_paths"][1]
-
-
-def test_json_of_run_and_end_and_the_marker_keep_to_the_published_schema(machine: Machine, project: Path) -> None:
-    (project / b"odd\xff\n<b>".decode("utf-8", "surrogateescape")).write_text("")
-    for command in ("run", "end"):
-        value = machine.json(command, cwd=project, code=1)
-        assert (value["schema"], value["state"]) == (1, "debt")
-        assert set(value) == {"schema", "state", "results", "findings"}
-    validate(machine.marker(), "marker.schema.json")
-    status = machine.json("status", cwd=project)
-    validate(status, "status.schema.json")
-    assert status["verdict"] == "debt"
-    assert status["project"]["root"] == str(project)
 
 
 def test_fingerprint_and_first_seen_survive_a_change_of_the_count(machine: Machine, project: Path) -> None:
@@ -134,23 +106,6 @@ def test_two_repositories_of_one_name_and_a_subdirectory(machine: Machine) -> No
     assert machine.verdict(second) == "first"
 
 
-def test_status_of_all_and_its_exit_code(machine: Machine, project: Path) -> None:
-    other = machine.repository("other")
-    (other / "left.py").write_text("")
-    machine.text("end", cwd=project)
-    machine.text("end", cwd=other, code=1)
-    rows = machine.text("status", "--all", cwd=project).splitlines()
-    assert sorted(row.split()[0] for row in rows) == ["debt", "green"]
-    assert machine.text("status", "--exit-code", cwd=project)
-    assert machine.gate("status", "--exit-code", cwd=other).returncode == 1
-    assert len(machine.json("status", "--all", cwd=project)["projects"]) == 2
-
-
-def test_status_writes_nothing_and_starts_nothing(machine: Machine, project: Path) -> None:
-    assert "no session has been recorded here" in machine.text("status", cwd=project)
-    assert list(machine.state.iterdir()) == []
-
-
 def test_list_names_every_check_with_what_is_in_force(machine: Machine, project: Path) -> None:
     (project / ".gate.toml").write_text('disable = ["temp_size"]\n[checks.capture_streams]\nmax_streams = 5\n')
     machine.commit(project)
@@ -183,6 +138,7 @@ def test_configuration_errors_name_file_key_and_cure(machine: Machine, project: 
     machine.commit(project)
     done = machine.gate("config", cwd=project)
     assert done.returncode == 2
+    assert f"# {machine.config}: read\n# {project}/.gate.toml: read\n" in done.stdout.decode()
     (line,) = done.stderr.decode().splitlines()
     for part in (".gate.toml", "max_bites", "max_bytes"):
         assert part in line
@@ -219,15 +175,11 @@ def test_help_has_an_example_for_every_command(machine: Machine, project: Path) 
     assert set(re.findall(r"^  (\w+) ", machine.text("--help", cwd=project), re.MULTILINE)) >= set(COMMANDS)
     for command in COMMANDS:
         assert f"Example: gate {command}" in machine.text(command, "--help", cwd=project)
+        assert machine.text(command, "--version", cwd=project) == machine.text("--version", cwd=project)
     assert machine.text("--version", cwd=project).startswith("session-gate")
-
-
-def test_usage_errors_exit_2(machine: Machine, project: Path) -> None:
-    for words in (["nothing"], ["run", "--nothing"], ["status", "--format", "xml"], ["explain"]):
-        done = machine.gate(*words, cwd=project)
-        assert (done.returncode, done.stdout) == (2, b""), words
-        assert b"Error" in done.stderr
-    assert machine.gate("explain", "nothing", cwd=project).returncode == 2
+    lines = machine.text("--help", cwd=project).partition("Commands:")[2].splitlines()
+    cut_off = [line for line in lines if line.endswith("...") and line.split()[0] in COMMANDS]
+    assert cut_off == [], "on 80 columns a command's line says all of it"
 
 
 def test_both_names_are_the_same_program(machine: Machine, project: Path) -> None:
@@ -253,7 +205,7 @@ def test_an_interrupt_exits_130(machine: Machine, project: Path) -> None:
         "import time\nfrom gate.api import Check, hookimpl\n"
         f"def find(context):\n    open({str(fifo)!r}, 'w').close()\n    time.sleep(60)\n"
         "@hookimpl\ndef gate_check():\n"
-        "    return Check(name='slow', label='SLOW', incident='# Slow\\nand nobody knew why.', summary='', run=find)\n"
+        "    return Check(name='slow', label='SLOW', summary='slow', run=find, incident='# Slow\\nnobody knew why.')\n"
     )
     with subprocess.Popen([GATE, "run"], cwd=project, env=machine.environ, stdout=-1, stderr=-1) as process:
         fifo.read_bytes()
@@ -271,7 +223,7 @@ def test_a_check_that_prints_does_not_reach_standard_output(machine: Machine, pr
         "import os\nfrom gate.api import Check, hookimpl\nprint('LOUD')\n"
         "def find(context):\n    print('LOUD', flush=True)\n    os.system('echo LOUD')\n    return []\n"
         "@hookimpl\ndef gate_check():\n"
-        "    return Check(name='loud', label='LOUD', incident='# Loud\\nand so in the JSON.', summary='', run=find)\n"
+        "    return Check(name='loud', label='LOUD', summary='loud', run=find, incident='# Loud\\nso in the JSON.')\n"
     )
     done = machine.gate("run", "--format", "json", cwd=project)
     assert json.loads(done.stdout)["state"] == "ok"
@@ -329,7 +281,7 @@ def test_a_remedy_pasted_into_a_shell_runs_nothing_that_a_name_says(machine: Mac
     (project / "$(touch pwned)" / "x").write_text("")
     report = machine.json("run", cwd=project, code=1)
     lock = next(finding for finding in report["findings"] if finding["check"] == "stale_locks")
-    command = lock["remedy"].removeprefix("look with ").partition(" and ps")[0]
+    command = lock["remedy"].partition(" and ps")[0]
     assert command.startswith("ls -l ")
     done = shell(machine, project, command)
     assert b"b.lock" in done.stdout, (command, done.stderr)

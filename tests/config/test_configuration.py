@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gate.api import Context, Options, option
 from gate.config.configuration import DEFAULT, INJECT_LIMIT, Configuration, Problem, expand, load, loosened
+from gate.config.sources import files
 from gate.config.tomlfile import LIMIT
 from gate.marker import STALE_AFTER
 from gate.project import find_project
@@ -61,10 +62,12 @@ class Setting:
         self.temp = directory / "temp"
         for path in (self.root, self.home, self.temp):
             path.mkdir()
-        self.user = self.home / "config.toml"
+        self.user = self.home / "config" / "session-gate" / "config.toml"
+        self.user.parent.mkdir(parents=True)
         self.own = self.root / ".gate.toml"
         self.pyproject = self.root / "pyproject.toml"
-        self.environ = {"HOME": str(self.home), "TMPDIR": str(self.temp), "SESSION_GATE_CONFIG": str(self.user)}
+        config = str(self.home / "config")
+        self.environ = {"HOME": str(self.home), "TMPDIR": str(self.temp), "XDG_CONFIG_HOME": config}
 
     def load(self, user: str = "", project: str = "", checks: Mapping[str, type] = CHECKS) -> Configuration:
         if user:
@@ -112,6 +115,20 @@ def test_without_files_the_defaults_are_in_force(setting: Setting) -> None:
     ]
     with pytest.raises(KeyError):
         found.options("no_such_check")
+
+
+def test_a_program_is_given_numbers_in_base_units(setting: Setting) -> None:
+    values = {value.pop("key"): value for value in setting.load(user="stale_after = '30d'").to_json()}
+    default, given = {"unit": None, "origin": "default"}, str(setting.user)
+    assert values["stale_after"] == {"value": 30 * DAY, "unit": "seconds", "origin": given}
+    assert values["checks.temp_size.max_bytes"] == {**default, "value": 512 << 20, "unit": "bytes"}
+    assert values["checks.temp_size.max_files"] == {**default, "value": 20}
+    assert values["checks.temp_size.quick"] == {**default, "value": False}
+    assert values["checks.temp_size.share"] == {**default, "value": 0.5}
+    assert values["checks.temp_size.word"] == {**default, "value": "a"}
+    assert values["checks.stale_locks.places"] == {**default, "value": [".git/*.lock", "~/.client/*.lock"]}
+    assert list(values) == [key for key, _, _ in setting.load().values()]
+    orjson.dumps(values)
 
 
 def test_a_configuration_can_be_made_up() -> None:
@@ -223,6 +240,45 @@ def test_the_user_s_directory_is_the_platforms_where_no_file_is_named(setting: S
     environ = {"HOME": str(setting.home), "XDG_CONFIG_HOME": str(setting.home / "xdg")}
     found = load(find_project(str(setting.root)), environ, CHECKS)
     assert (found.inject_limit, found.origin("inject_limit")) == (700, str(path))
+
+
+def test_a_file_that_the_user_named_has_to_be_there(setting: Setting) -> None:
+    named = setting.home / "mine.toml"
+    setting.environ["SESSION_GATE_CONFIG"] = str(named)
+    assert [str(problem) for problem in setting.load().problems] == [
+        f"{named}: there is no such file; SESSION_GATE_CONFIG names it: correct the variable or unset it"
+    ]
+    named.write_text("inject_limit = 300")
+    assert (setting.load().problems, setting.load().inject_limit) == ((), 300)
+    setting.environ["SESSION_GATE_CONFIG"] = ""
+    assert (setting.load().problems, setting.load().inject_limit) == ((), INJECT_LIMIT)
+
+
+def test_a_relative_name_does_not_make_a_projects_file_the_users(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (setting.root / "config.toml").write_text("inject_limit = 9000")
+    monkeypatch.chdir(setting.root)
+    setting.environ["SESSION_GATE_CONFIG"] = "config.toml"
+    found = setting.load()
+    assert found.inject_limit == INJECT_LIMIT
+    assert ["SESSION_GATE_CONFIG" in str(problem) for problem in found.problems] == [True]
+
+
+def test_what_became_of_each_file_is_told(setting: Setting) -> None:
+    def fates() -> list[str]:
+        found = files(find_project(str(setting.root)), setting.environ)
+        assert [path for path, _ in found] == [str(setting.user), str(setting.own), str(setting.pyproject)]
+        return [fate for _, fate in found]
+
+    assert fates() == ["not there"] * 3
+    setting.pyproject.write_text("[project]\nname = 'session-gate'\n")
+    setting.user.write_text("inject_limit = 300")
+    assert fates() == ["read", "not there", "has no [tool.session-gate]"]
+    setting.pyproject.write_text("[tool.session-gate]\n")
+    assert fates() == ["read", "not there", "read"]
+    setting.own.write_text("not toml [")
+    assert fates() == ["read", "wrong", "not read: .gate.toml is there"]
 
 
 def test_a_user_without_a_home_is_told_so(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:

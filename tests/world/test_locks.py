@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -345,19 +346,26 @@ def test_a_lock_that_may_not_be_read_is_not_known(world: World, monkeypatch: pyt
         lock.is_in_use(world.processes)
 
 
-def test_a_directory_that_may_not_be_read_is_a_gap(world: World) -> None:
-    world.repository()
-    world.file(".git/refs/heads/secret/a.lock")
-    directory = world.root / ".git" / "refs" / "heads" / "secret"
-    os.chmod(directory, 0)
-    if os.access(directory, os.R_OK):
-        pytest.skip("this user may read everything")
-    try:
+def test_a_directory_that_may_not_be_read_is_a_gap() -> None:
+    with tempfile.TemporaryDirectory() as reachable:  # pytest's own directories are closed to others
+        os.chmod(reachable, 0o755)
+        world = World(reachable)
+        world.repository()
+        world.file(".git/index.lock")
+        world.file(".git/refs/heads/secret/a.lock")
+        directory = world.root / ".git" / "refs" / "heads" / "secret"
+        os.chmod(directory, 0)
         found = search(world)
-        assert names(found.of_git()) == []
-        assert found.gaps == {str(directory): "Permission denied"}
-    finally:
+        if os.geteuid() == 0:
+            os.seteuid(65534)
+            try:
+                assert names(found.of_git()) == [".git/index.lock"]
+            finally:
+                os.seteuid(0)
+        else:
+            assert names(found.of_git()) == [".git/index.lock"]
         os.chmod(directory, 0o700)
+        assert found.gaps == {str(directory): "Permission denied"}
 
 
 def test_an_error_while_listing_is_a_gap(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

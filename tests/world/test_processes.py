@@ -13,6 +13,7 @@ from kit import TIMEOUT, child
 from gate.clock import Clock
 from gate.errors import UnknownError
 from gate.testing import FakeProcessTable
+from gate.world import processes
 from gate.world.processes import Process, ProcessTable, _from_proc, _from_psutil
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
@@ -198,6 +199,20 @@ def test_those_who_have_a_file_open(tmp_path: Path) -> None:
         assert ProcessTable().holders(str(lock)) == [], "it is another file by now"
     with lock.open():
         assert os.getpid() in ProcessTable().holders(str(lock))
+
+
+def test_what_is_open_is_read_once_for_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for each of 300 locks anew, it took all the time that there was."""
+    lock = tmp_path / "lock"
+    lock.touch()
+    table, asked = ProcessTable(), []
+    open_by = processes._open_by
+    monkeypatch.setattr(processes, "_open_by", lambda pid: asked.append(pid) or open_by(pid))
+    with lock.open():
+        for _ in range(3):
+            assert os.getpid() in table.holders(str(lock))
+    assert table.holders(str(tmp_path / "nothing")) == []
+    assert len(asked) == len(set(asked)) == len(list(table))
 
 
 def test_nobody_is_hurt_by_being_looked_at(tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ gst-launch-1.0 -q -e alsasrc device=hw:0 ! audioconvert ! fakesink
 gst-launch-1.0 autoaudiosrc!fakesink
 gst-launch-1.0 osxaudiosrc ! fakesink
 gst-launch-1.0 jackaudiosrc ! fakesink
+gst-launch-1.0 osssrc device=/dev/dsp1 ! fakesink
+gst-launch-1.0 oss4src ! fakesink
+gst-launch-1.0 openalsrc ! fakesink
 gst-launch-1.0 pipewiresrc target-object=7 ! audioconvert ! fakesink
 gst-launch-1.0 pipewiresrc ! videoconvert ! mux. pulsesrc ! mux. matroskamux name=mux ! filesink location=x.mkv
 /opt/homebrew/bin/ffmpeg -f avfoundation -i :1 out.wav
@@ -117,6 +120,7 @@ ffmpeg -f x11grab -i :0.0 out.mp4
 ffmpeg -metadata comment="-f alsa -i hw:0" -i in.mp3 out.mp3
 gst-launch-1.0 filesrc location=alsasrc ! decodebin ! autoaudiosink
 gst-launch-1.0 audiotestsrc ! alsasink
+gst-launch-1.0 filesrc location=a.wav ! wavparse ! osssink
 gst-launch-1.0 v4l2src ! xvimagesink name=pulsesrc0
 gst-launch-1.0 pipewiresrc path=42 ! videoconvert ! autovideosink
 gst-launch-1.0 pipewiresrc ! video/x-raw,framerate=30/1 ! fakesink

@@ -1,0 +1,65 @@
+"""Usage errors as one line: what is wrong, the nearest right word, where the help is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+import click
+
+from gate.quote import line
+
+
+class NoSuchCommandError(click.UsageError):
+    """A word that is no command's name. click has such a class only since 8.4."""
+
+
+class Commands(click.Group):
+    """The group of all commands, which names the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` begin with. Raises NoSuchCommandError."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            hint = nearest(args[0], self.commands) or f"there are {', '.join(self.list_commands(ctx))}"
+            raise NoSuchCommandError(f"{args[0]}: no such command; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """A question after the nearest of `words`; empty where none is near."""
+    near = difflib.get_close_matches(word[:100], list(words), n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def one_line(error: click.UsageError) -> str:
+    """What the user is told of a usage error: `--al: no such option; did you mean --all? (gate status --help)`."""
+    command = error.ctx.command_path if error.ctx is not None else "gate"
+    return line(f"{_what(error)} ({command} --help)")
+
+
+def _what(error: click.UsageError) -> str:
+    if isinstance(error, NoSuchCommandError):
+        return error.message
+    if isinstance(error, click.NoSuchOption):
+        return "; ".join(filter(None, (f"{error.option_name}: no such option", _nearest_option(error))))
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{_name_of(error.param)} is missing"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_name_of(error.param)}: {error.message.rstrip('.')}"
+    text = error.format_message().rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _nearest_option(error: click.NoSuchOption) -> str:
+    if error.ctx is None:
+        return ""
+    options = [option for param in error.ctx.command.get_params(error.ctx) for option in param.opts]
+    return nearest(error.option_name, [option for option in options if option.startswith("-")])
+
+
+def _name_of(param: click.Parameter) -> str:
+    if isinstance(param, click.Argument):
+        return param.metavar or (param.name or "").upper()
+    return max(param.opts, key=len)

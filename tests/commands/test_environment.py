@@ -1,0 +1,103 @@
+"""What is wrong with the gate's own variables and directories names them and the cure; in a hook nothing is fatal."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from kit import Machine, injected
+
+COMMANDS = [["run"], ["end"], ["start"], ["status"], ["status", "--all"], ["list"], ["config"], ["explain", "TMP"]]
+
+
+def start(machine: Machine, project: Path, **environ: str) -> str:
+    """The text that a start hook injects."""
+    value = {"session_id": "s", "cwd": str(project), "hook_event_name": "SessionStart"}
+    done = machine.gate(
+        "hook", "start", "--client", "claude", cwd=project, payload=json.dumps(value).encode(), **environ
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return injected(done.stdout.decode())
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_relative_state_directory_is_an_error(machine: Machine, project: Path, words: list[str]) -> None:
+    done = machine.gate(*words, cwd=project, SESSION_GATE_STATE_DIR="state")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == (
+        b"session-gate: error: SESSION_GATE_STATE_DIR: 'state' is a relative path, another place in each directory: "
+        b"make it absolute\n"
+    )
+    assert sorted(path.name for path in project.iterdir()) == [".git", "README"]
+
+
+def test_in_a_hook_a_relative_state_directory_is_said(machine: Machine, project: Path) -> None:
+    text = start(machine, project, SESSION_GATE_STATE_DIR="state")
+    assert text == (
+        "SESSION-GATE: could not check what the previous session left: SESSION_GATE_STATE_DIR: 'state' is a relative "
+        "path, another place in each directory: make it absolute"
+    )
+    done = machine.gate("hook", "end", "--client", "claude", cwd=project, payload=b"{}", SESSION_GATE_STATE_DIR="state")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"SESSION_GATE_STATE_DIR" in done.stderr
+    assert sorted(path.name for path in project.iterdir()) == [".git", "README"]
+
+
+def test_a_configuration_that_is_named_has_to_be_there(machine: Machine, project: Path) -> None:
+    missing = str(machine.directory / "config" / "slip.toml")
+    said = f"{missing}: there is no such file; SESSION_GATE_CONFIG names it: correct the variable or unset it"
+    for words in (["run"], ["end"], ["config"]):
+        done = machine.gate(*words, cwd=project, SESSION_GATE_CONFIG=missing)
+        assert done.returncode == 2
+        assert done.stderr.decode() == f"session-gate: error: {said}\n"
+    report = machine.json("run", cwd=project, code=2, SESSION_GATE_CONFIG=missing)
+    (finding,) = [finding for finding in report["findings"] if finding["label"] == "CONFIG"]
+    assert (finding["kind"], finding["summary"]) == ("unknown", f"could not check: {said}")
+    assert finding["remedy"]
+
+
+@pytest.mark.parametrize("name", ["slip.toml", "{}/slip.toml"])
+def test_in_a_hook_a_configuration_that_is_not_there_is_a_finding(machine: Machine, project: Path, name: str) -> None:
+    """Also where everything was green under the right name."""
+    machine.text("end", cwd=project)
+    assert start(machine, project) == ""
+    machine.settle()
+    text = start(machine, project, SESSION_GATE_CONFIG=name.format(machine.config.parent))
+    assert "  - CONFIG: could not check: " in text
+    assert "SESSION_GATE_CONFIG" in text
+
+
+def test_a_slip_does_not_inherit_the_silence_of_having_no_configuration(machine: Machine, project: Path) -> None:
+    machine.config.unlink()
+    default = {"SESSION_GATE_CONFIG": "", "XDG_CONFIG_HOME": str(machine.directory / "xdg")}
+    (project / ".gate.toml").write_text("disable = ['capture_streams']\n")
+    machine.commit(project)
+    machine.text("end", cwd=project, **default)
+    assert start(machine, project, **default) == ""
+    machine.settle()
+    assert "CONFIG" in start(machine, project, SESSION_GATE_CONFIG=str(machine.config))
+
+
+@pytest.mark.parametrize("variable", ["SESSION_GATE_STATE_DIR", "XDG_STATE_HOME", "HOME"])
+def test_a_state_directory_that_cannot_be_made_names_the_variables(
+    machine: Machine, project: Path, variable: str
+) -> None:
+    (machine.directory / "file").write_text("")
+    environ = {"SESSION_GATE_STATE_DIR": "", "XDG_STATE_HOME": "", variable: str(machine.directory / "file" / "below")}
+    done = machine.gate("end", cwd=project, **environ)
+    assert done.returncode == 2
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(f"session-gate: error: {machine.directory}/file/below")
+    for word in ("Not a directory", "SESSION_GATE_STATE_DIR", "XDG_STATE_HOME", "HOME"):
+        assert word in line
+    assert "SESSION_GATE_STATE_DIR" in start(machine, project, **environ)
+
+
+def test_a_state_directory_that_others_can_write_names_the_cure(machine: Machine, project: Path) -> None:
+    os.chmod(machine.state, 0o777)
+    done = machine.gate("end", cwd=project)
+    assert done.returncode == 2
+    for word in ("others can write there", "chmod go-w", "SESSION_GATE_STATE_DIR"):
+        assert word in done.stderr.decode()
