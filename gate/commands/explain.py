@@ -11,6 +11,7 @@ import click
 
 from gate import survey
 from gate.commands.common import Call, common_options
+from gate.commands.completion import complete_check
 from gate.config import configuration as config
 from gate.config.configuration import Configuration
 from gate.output.console import Console
@@ -22,7 +23,7 @@ from gate.registry import Registered
 @click.command(
     short_help="Show why a check exists, and how to clear what it finds.", epilog="Example: gate explain temp_size"
 )
-@click.argument("check")
+@click.argument("check", shell_complete=complete_check)
 @common_options
 def explain(call: Call, check: str) -> int:
     """Show the incident behind CHECK (or its label), what it looks at, its options, and how to clear it.

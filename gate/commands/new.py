@@ -143,10 +143,17 @@ def _next(wanted: Wanted, plan: Plan, package: str, here: bool) -> list[str]:
         place = "" if plan.changed is not None else f"Add {wanted.name} to BUILT_IN in gate/registry.py. "
         table = "put what gate list --format markdown prints into README.md"
         return [write, fill, f"{place}Run {tests} {registry}, then {table}."]
-    install = f"{ShellWord(sys.executable)} -m pip install -e {ShellWord(package)}, then " if package else ""
-    missing = importlib.util.find_spec("pytest") is None
-    inject = " (pytest is not installed beside gate: pipx inject session-gate pytest)" if missing else ""
-    return [write, fill, f"Run {install}{tests}{inject}, then gate run {wanted.name}."]
+    first = [_install("pytest")] if importlib.util.find_spec("pytest") is None else []
+    if package:
+        first.append(_install(f"-e {ShellWord(package)}"))
+    return [write, fill, f"Run {', then '.join([*first, tests, f'gate run {wanted.name}'])}."]
+
+
+def _install(what: str) -> str:
+    """The command that puts something beside this very gate, which may have an environment of its own."""
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {ShellWord(sys.executable)} {what}"
+    return f"{ShellWord(sys.executable)} -m pip install {what}"
 
 
 def _path(file: File) -> str:

@@ -9,6 +9,7 @@ import click
 
 from gate import boundary
 from gate.commands.common import Call, common_options
+from gate.commands.completion import complete_check
 from gate.examination import Examination
 from gate.output.console import Progress
 from gate.output.text import print_report
@@ -23,7 +24,7 @@ report_options = functools.partial(common_options, formats=("text", "json", *_RE
 
 
 @click.command(epilog="Example: gate run uncommitted_paths stale_locks")
-@click.argument("checks", nargs=-1, metavar="[CHECK]...")
+@click.argument("checks", nargs=-1, metavar="[CHECK]...", shell_complete=complete_check)
 @report_options
 def run(call: Call, checks: tuple[str, ...]) -> int:
     """Run the suite, or the named checks; write nothing.

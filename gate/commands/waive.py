@@ -9,6 +9,7 @@ import click
 from gate import survey, waivers
 from gate.clock import local_day
 from gate.commands.common import Call, common_options
+from gate.commands.completion import complete_check
 from gate.errors import GateError
 from gate.finding import MACHINE
 from gate.quote import line, name
@@ -17,7 +18,7 @@ from gate.waivers import Waiver
 
 
 @click.command(epilog="Example: gate waive temp_size 'capture-*' --until 2026-12-31 --reason 'recording the course'")
-@click.argument("check", required=False)
+@click.argument("check", required=False, shell_complete=complete_check)
 @click.argument("pattern", required=False)
 @click.option("--until", metavar="DATE", help="The last day on which it is accepted, like 2026-12-31.")
 @click.option("--reason", metavar="TEXT", help="Why; for whoever reads it later.")

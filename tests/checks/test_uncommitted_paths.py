@@ -272,7 +272,7 @@ def test_a_submodule_counts_once_whatever_its_setting(value: str, world: World, 
     git(world, "config", "submodule.sub.ignore", value)
     assert found(world) == []
     for name in ("README", "a", "b"):
-        world.file(f"sub/{name}", "otherwise\n")
+        world.file(f"sub/{name}", "otherwise it is\n")
     assert found(world) == debt("1 uncommitted path: sub")
     (finding,) = run_check(CHECK, world)
     assert [str(subject.detail) for subject in finding.subjects] == [

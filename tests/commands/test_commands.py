@@ -17,6 +17,24 @@ from gate.registry import BUILT_IN
 COMMANDS = ["start", "end", "run", "hook", "status", "list", "explain", "config"]
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("gate expl", ["explain"]),
+        ("gate explain te", ["temp_size"]),
+        ("gate run stale_locks ca", ["capture_streams"]),
+        ("gate waive unc", ["uncommitted_paths"]),
+        ("gate run nothing", []),
+    ],
+)
+def test_a_shell_completes_commands_and_checks(machine: Machine, project: Path, words: str, offered: list[str]) -> None:
+    count = len(words.split()) - 1
+    asked = {"_GATE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    text = machine.text(cwd=project, **asked)
+    assert [line.partition(",")[2] for line in text.split()] == offered
+    assert "_GATE_COMPLETE=bash_complete" in machine.text(cwd=project, _GATE_COMPLETE="bash_source")
+
+
 def test_run_in_a_clean_repository_prints_a_line_for_each_check(machine: Machine, project: Path) -> None:
     text = machine.text("run", cwd=project)
     lines = text.splitlines()
