@@ -16,14 +16,19 @@ def main() -> None:
             from gate.commands import cli
 
             code = cli.main(arguments)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
     except KeyboardInterrupt:
         code = 130
     except OSError:
         code = 2
     # A check that hangs must not hold the exit, and a daemon thread that prints during an orderly one aborts it.
     os._exit(code)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if not stream.closed:  # a check did that; what we print goes its own way
+            stream.flush()
 
 
 def _open_closed_streams() -> None:

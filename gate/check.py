@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any, Generic, TypeVar
 
 import pluggy
@@ -97,7 +97,8 @@ class Check:
 
 def incident_text(name: str) -> str:
     """The post-mortem of a built-in check: `incidents/<name>.md`."""
-    return resources.files("gate_incidents").joinpath(name + ".md").read_text(encoding="utf-8")
+    data = pkgutil.get_data("gate_incidents", name + ".md")
+    return (data or b"").decode("utf-8")
 
 
 class Specification:

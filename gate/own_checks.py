@@ -77,21 +77,26 @@ def _read(path: str) -> bytes:
     try:
         real = os.path.realpath(path, strict=True)
         fd = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        with open(fd, "rb") as file:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _LONGEST:
-                raise RefusedError(f"is no file that could be a check (of {_LONGEST >> 20} MiB at most)")
-            fault = _fault(real, status)
-            if not fault and os.path.islink(path):
-                above = os.path.dirname(real)
-                fault = _fault(above, os.stat(above))
-            if fault:
-                raise RefusedError(f"is a link to {real}: {fault}" if os.path.islink(path) else fault)
-            return file.read(_LONGEST)
+        try:
+            _refuse(path, real, os.fstat(fd))
+            with open(fd, "rb", closefd=False) as file:
+                return file.read(_LONGEST)
+        finally:
+            os.close(fd)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP) and os.path.islink(path):
             raise RefusedError("leads to nothing: mend the link or remove it") from None
         raise RefusedError(f"cannot be read: {error.strerror}") from None
+
+
+def _refuse(path: str, real: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LONGEST:
+        raise RefusedError(f"is no file that could be a check (of {_LONGEST >> 20} MiB at most)")
+    linked = os.path.islink(path)
+    above = os.path.dirname(real)
+    fault = _fault(real, status) or (_fault(above, os.stat(above)) if linked else "")
+    if fault:
+        raise RefusedError(f"is a link to {real}: {fault}" if linked else fault)
 
 
 def _fault(path: str, status: os.stat_result) -> str:

@@ -141,16 +141,17 @@ def sound(finding: object) -> Finding:
     """The finding, such that nothing about it can fail later, outside of the check. Raises UnknownError."""
     if not isinstance(finding, Finding):
         raise UnknownError(f"the check yielded a {type(finding).__name__} instead of a Finding", FAULT)
-    fault, made = "", None
+    made = finding
     try:
         fault = _fault_of(finding)
         if not fault:
             made = replace(finding, subjects=tuple(finding.subjects), details=tuple(finding.details))
             fault = next(filter(None, map(_fault_of_subject, made.subjects)), "")
+        if not fault:
             _render(made)
     except Exception as error:  # noqa: BLE001 - values and summaries are other people's code
         fault = f"which cannot be put into words: {told(error)}"
-    if fault or made is None:
+    if fault:
         raise UnknownError(f"the check yielded a Finding {fault}", FAULT)
     if isinstance(made.summary, Phrase):
         return made

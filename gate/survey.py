@@ -84,7 +84,7 @@ def survey(
     began = {"boot": site.clock.boot, "since_boot": look.since_boot}
     when, looked, started = site.clock.now(), time.time(), time.monotonic()
     stamp = site.stamp()  # before what it stands for is read: a change in between must not pass for seen
-    registry = load(site, limit / 2)
+    registry = load(site, min(PATIENCE, limit / 2))
     options = {registered.check.name: registered.check.options for registered in registry.checks}
     configuration = config.load(site.project, site.environ, options)
     accepted = waivers.load(site.environ)

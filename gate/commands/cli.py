@@ -12,27 +12,22 @@ import click
 
 from gate import __version__, files
 from gate import directories as user_directories
-from gate.commands.config import config
-from gate.commands.doctor import doctor
-from gate.commands.end import end
-from gate.commands.explain import explain
-from gate.commands.hook import hook
-from gate.commands.install import install, uninstall
-from gate.commands.list import list_
-from gate.commands.new import new
-from gate.commands.run import run
-from gate.commands.start import start
-from gate.commands.status import status
 from gate.commands.usage import Commands, one_line
-from gate.commands.waive import waive
 from gate.errors import GateError, StateError
 from gate.quote import line
 
 OK, USAGE, CRASH, INTERRUPTED = 0, 2, 3, 130
 
+COMMANDS = (
+    "start", "end", "run", "hook", "status", "list", "explain", "config", "new", "waive", "install", "uninstall",
+    "doctor",
+)  # fmt: skip
+"""All subcommands, each of the module of its name; `uninstall` is with `install`."""
+
 
 @click.group(
     cls=Commands,
+    names=COMMANDS,
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -50,10 +45,6 @@ def group(context: click.Context, directories: tuple[str, ...], form: str | None
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(USAGE)
-
-
-for command in (start, end, run, hook, status, list_, explain, config, new, waive, install, uninstall, doctor):
-    group.add_command(command)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from gate_checks import old_worktrees
+from worlds import copied
 
 from gate.check import Context
 from gate.clock import Clock
@@ -34,6 +35,12 @@ PRUNE = "git worktree prune makes git forget it, and every other one whose direc
 
 class Days(World):
     """A repository in which days pass: what is made is made now, and then the clock goes on."""
+
+    def build(self) -> None:
+        self.repository()
+        self.file(".gitignore", "*.log\nnode_modules\n")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "ignore")
 
     def git(self, *arguments: str, cwd: str | Path | None = None) -> None:
         subprocess.run(
@@ -71,12 +78,7 @@ def show(path: Path, world: Days) -> str:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Days:
-    world = Days(tmp_path / "world")
-    world.repository()
-    world.file(".gitignore", "*.log\nnode_modules\n")
-    world.git("add", "--all")
-    world.git("commit", "--quiet", "--message", "ignore")
-    return world
+    return copied(tmp_path / "world", Days, Days.build)
 
 
 def in_a_root_of_agents(world: Days) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from gate_checks.stale_locks import gate_check
+from worlds import repository
 
 from gate.api import DEBT, UNKNOWN, Check, Chosen, Finding, say
 from gate.testing import World, run_check
@@ -25,9 +26,7 @@ HERE = os.uname().nodename
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    made = World(tmp_path)
-    made.repository()
-    return made
+    return repository(tmp_path)
 
 
 def run(world: World, **options: Any) -> list[Finding]:

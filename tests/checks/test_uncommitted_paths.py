@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from gate_checks import uncommitted_paths
+from worlds import repository
 
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, NOTE, UNKNOWN, Finding
@@ -22,9 +23,7 @@ CHECK = uncommitted_paths.gate_check()
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(tmp_path / "world")
-    world.repository()
-    return world
+    return repository(tmp_path / "world")
 
 
 def git(world: World, *arguments: str, cwd: str | Path | None = None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from worlds import copied
 
 from gate.errors import UnknownError
 from gate.testing import World
@@ -23,9 +24,11 @@ class Repository(World):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self.repository()
         self.remote = self.directory / "remote.git"
         self.linked = self.directory / "linked"
+
+    def build(self) -> None:
+        self.repository()
         self.git("clone", "--quiet", "--bare", str(self.root), str(self.remote))
         self.git("remote", "add", "origin", str(self.remote))
         self.git("fetch", "--quiet")
@@ -63,7 +66,7 @@ class Repository(World):
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "world")
+    return copied(tmp_path / "world", Repository, Repository.build)
 
 
 def nothing(r: Repository) -> None:

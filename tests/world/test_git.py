@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from worlds import repository
 
 from gate.errors import UnknownError
 from gate.testing import World
@@ -25,9 +26,7 @@ TIMEOUT = 20.0
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(tmp_path / "world")
-    world.repository()
-    return world
+    return repository(tmp_path / "world")
 
 
 def plain_git(world: World, *arguments: str, cwd: str | None = None) -> str:
@@ -170,7 +169,7 @@ def test_the_users_own_filter_runs_also_where_the_repository_names_another(world
     world.environ["GIT_CONFIG_GLOBAL"] = everywhere
     (world.root / ".git/info/attributes").write_text("* filter=lower\n")
     configure(world, ("filter.lower.clean", trap.program), ("filter.lower.process", trap.program))
-    world.file("README", "A PROJECT\n")
+    world.file("README", "A PROJECT\n", age=60)  # of the same size, so by its time alone git sees that it changed
     git = Git(world.environ)
     status: list[bytes] = []
     assert not trap.snaps(lambda: status.append(git.run(str(world.root), "status", "--porcelain=v2", timeout=TIMEOUT)))
@@ -370,7 +369,10 @@ def test_to_close_ends_what_still_runs_and_refuses_more(world: World, left_over:
     ],
     ids=["git itself", "a child that nobody waits for"],
 )
-def test_what_does_not_end_when_asked_is_killed(stubborn: str, world: World, left_over: list[int]) -> None:
+def test_what_does_not_end_when_asked_is_killed(
+    stubborn: str, world: World, left_over: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gate.world.git.GRACE", 0.2)
     said = world.directory / "said"
     program(world.directory / "bin/git", stubborn.format(said=said) + "\nexec sleep 600")
     path = f"{world.directory}/bin:{world.environ['PATH']}"

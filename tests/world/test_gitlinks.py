@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from worlds import repository
 
 from gate.errors import UnknownError
 from gate.testing import World
@@ -21,9 +22,7 @@ COMMIT = "1" * 40
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(tmp_path)
-    world.repository()
-    return world
+    return repository(tmp_path)
 
 
 def git(world: World, *arguments: str) -> None:

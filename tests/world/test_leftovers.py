@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from worlds import repository
 
 from gate.errors import UnknownError
 from gate.project import find_project
@@ -144,9 +145,7 @@ def test_words() -> None:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(tmp_path / "world")
-    world.repository()
-    return world
+    return repository(tmp_path / "world")
 
 
 def test_where_a_process_works(world: World) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from worlds import copied
 
 from gate.project import find_project
 from gate.testing import World
@@ -27,14 +28,15 @@ class Aged(World):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
+        self.linked = self.directory / "linked"
+        self.git_dir = self.root / ".git/worktrees/linked"
+
+    def build(self) -> None:
         self.repository()
         self.file(".gitignore", "*.log\nbuild/\nnode_modules\n__pycache__/\n.env\nnotes/\n")
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "ignore")
-        self.linked = self.directory / "linked"
         self.git("worktree", "add", "--quiet", "-b", "task", str(self.linked))
-        self.git_dir = self.root / ".git/worktrees/linked"
-        self.make_old()
 
     def git(self, *arguments: str, cwd: Path | None = None, age: float = 10 * DAY) -> str:
         when = f"{int(self.clock.now() - age)} +0000"
@@ -66,7 +68,9 @@ class Aged(World):
 
 @pytest.fixture
 def world(tmp_path: Path) -> Aged:
-    return Aged(tmp_path / "world")
+    world = copied(tmp_path / "world", Aged, Aged.build)
+    world.make_old()
+    return world
 
 
 def test_an_old_worktree_that_holds_nothing(world: Aged) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from worlds import repository
 
 from gate.errors import UnknownError
 from gate.project import find_project
@@ -21,9 +22,7 @@ TIMEOUT = 20.0
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    world = World(tmp_path / "world")
-    world.repository()
-    return world
+    return repository(tmp_path / "world")
 
 
 def git(world: World, *arguments: str | bytes, cwd: str | Path | None = None) -> bytes:
