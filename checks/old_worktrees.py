@@ -84,8 +84,8 @@ def finding(context: Context[OldWorktrees], leftover: Leftover, held: Held | Non
     said = [*leftover.state, *life.holds, *([say("removable")] if leftover.is_removable else [])]
     details = [say("taken for an agent's: {}", leftover.maker)] if leftover.maker else []
     if held is not None:
-        amount = "it takes {} in {} files" if held.complete else "it takes at least {} in {} files"
-        details.append(say(amount, size(held.bytes), held.files))
+        least, plural = "" if held.complete else "at least ", "" if held.files == 1 else "s"
+        details.append(say("it takes " + least + "{} in {} file" + plural, size(held.bytes), held.files))
     return Finding(
         key=path,
         summary=say(text, name, duration(context.now - life.newest), duration(context.options.max_idle), said),

@@ -20,6 +20,7 @@ from gate.api import (
     Subject,
     UnknownError,
     Worktree,
+    gitlink_remedy,
     hookimpl,
     incident_text,
     operation,
@@ -81,52 +82,31 @@ def uncommitted(
         paths = say("path" if chosen.count == 1 else "paths")
         return say(text, chosen.count, paths, where, chosen.context, chosen.names)
 
-    subjects = []
+    subjects, root = [], worktree.path
     for entry in entries:
-        key = f"{worktree.path}\0{entry.path}"
+        key = f"{root}\0{entry.path}"
         try:
-            last = trace(worktree.path, entry, 0.5 * context.time_left())
+            last = trace(root, entry, 0.5 * context.time_left())
         except UnknownError as error:
             yield unknown(key, say("could not check {}{}: {}", entry.path, where, plainly(error)))
             continue
-        odd = say("; Windows has no file of this name" if entry.is_reserved else "")
-        detail = say("{}: {}{}", entry.path, entry.words, odd)
-        above = tuple(f"{worktree.path}\0{directory}/" for directory in directories_above(entry.path))
+        above = tuple(f"{root}\0{directory}/" for directory in entry.directories)
         subjects.append(
-            Subject(
-                key,
-                entry.path,
-                last.latest,
-                last.state,
-                worktree=worktree.path,
-                within=above,
-                detail=detail,
-            )
+            Subject(key, entry.path, last.latest, last.state, worktree=root, within=above, detail=entry.detail)
         )
     waiting = operation(worktree.git_dir)
     details = [say("{} is in progress there", say(waiting))] if waiting else []
-    remedy = say("{}; they go when they are committed, or whoever made them gives them up", look(worktree.path))
+    remedy = say("{}; they go when they are committed, or whoever made them gives them up", look(root))
     if subjects:
-        yield Finding(worktree.path, summary, subjects, details, remedy)
+        yield Finding(root, summary, subjects, details, remedy)
 
 
 def taken_in(worktree: Worktree, where: Phrase, names: Sequence[str]) -> Finding:
     """Agents' worktrees that `git add --all` took for submodules; they are said until that is taken back."""
-    key = f"{worktree.path}\0gitlinks"
-    text = "the index{} has agents' worktrees as if they were submodules{}: {}"
-    cure = "git -C {} ls-files --stage shows it; it goes when it is out of the index and that is committed"
-    return Finding(
-        key,
-        lambda chosen: say(text, where, chosen.context, chosen.names),
-        [Subject(f"{key}\0{name}", name, state="gitlink", worktree=worktree.path) for name in names],
-        remedy=say(cure + " (.gitignore keeps it out)", ShellWord(worktree.path)),
-    )
-
-
-def directories_above(path: str) -> list[str]:
-    """`a/b/c.py`: `a`, `a/b`. Git lists an untracked directory as one, and its files once one of them is committed."""
-    parts = path.rstrip("/").split("/")[:-1]
-    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
+    key, text = f"{worktree.path}\0gitlinks", "the index{} has agents' worktrees as if they were submodules{}: {}"
+    subjects = [Subject(f"{key}\0{name}", name, state="gitlink", worktree=worktree.path) for name in names]
+    remedy = gitlink_remedy(worktree.path)
+    return Finding(key, lambda chosen: say(text, where, chosen.context, chosen.names), subjects, remedy=remedy)
 
 
 @hookimpl

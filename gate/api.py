@@ -16,7 +16,7 @@ from gate.world.leftovers import Leftover, Signs, Survey, measure_all
 from gate.world.locks import Lock, LockSearch
 from gate.world.processes import Process
 from gate.world.recorders import RECORDERS, recorder_of
-from gate.world.remedies import lock_remedy, worktree_remedy
+from gate.world.remedies import gitlink_remedy, lock_remedy, worktree_remedy
 from gate.world.traces import trace
 from gate.world.tree import Held, find_roots, measure, memory_file_system
 from gate.world.worktree_life import CACHES, operation
@@ -58,6 +58,7 @@ __all__ = [
     "duration",
     "fate_of",
     "find_roots",
+    "gitlink_remedy",
     "hookimpl",
     "incident_text",
     "is_git_at_work",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gate import __version__, files, fired, survey
 from gate.clock import local
 from gate.config import configuration
+from gate.directories import config_file, is_config_named
 from gate.errors import StateError, UnknownError
 from gate.quote import line, name
 from gate.site import Site
@@ -88,6 +89,9 @@ def _configuration(site: Site) -> list[Answer]:
         Answer("checks", PROBLEM, line(f"{problem.source}: {problem.text}"), "mend or remove the plugin")
         for problem in registry.problems
     ]
+    if is_config_named(site.environ) and not os.path.lexists(config_file(site.environ)):
+        text = f"SESSION_GATE_CONFIG names {name(config_file(site.environ), 1000)}, which is not there"
+        answers.append(Answer("configuration", WARNING, text, "correct the variable, or unset it"))
     if loaded.disabled:
         checks = ", ".join(f"{check} (by {line(source)})" for check, source in loaded.disabled.items())
         answers.append(Answer("checks", WARNING, f"disabled: {checks}", "take them out of `disable`"))

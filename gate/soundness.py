@@ -148,6 +148,7 @@ def sound(finding: object) -> Finding:
             made = replace(finding, subjects=tuple(finding.subjects), details=tuple(finding.details))
             fault = next(filter(None, map(_fault_of_subject, made.subjects)), "")
         if not fault:
+            made = replace(made, subjects=tuple(map(_storable, made.subjects)))
             _render(made)
     except Exception as error:  # noqa: BLE001 - values and summaries are other people's code
         fault = f"which cannot be put into words: {told(error)}"
@@ -183,18 +184,26 @@ def _fault_of_subject(subject: object) -> str:
         and all(text is None or isinstance(text, str) for text in texts)
         and (subject.detail is None or isinstance(subject.detail, Phrase))
     ):
+        for phrase in (subject.name, subject.detail):
+            if isinstance(phrase, Phrase):
+                str(phrase)
         return ""
     return f"about a Subject with a field of the wrong type: {subject!r}"[:_LONGEST]
 
 
+def _storable(subject: Subject) -> Subject:
+    """A subject with a state that a marker can hold: one made of a file's name need not be UTF-8."""
+    if subject.state.isascii():
+        return subject
+    return replace(subject, state=subject.state.encode("utf-8", "backslashreplace").decode())
+
+
 def _render(finding: Finding) -> None:
-    """Try all its words; what they raise is raised here."""
+    """Try all its own words; what they raise is raised here."""
     if not isinstance(finding.summarise(finding.subjects), Phrase):
         raise TypeError("its summary is not made by say(…)")
     for phrase in (finding.summarise(finding.subjects), finding.remedy, *finding.details[:_SHOWN]):
         str(phrase)
-    for subject in finding.subjects[:_SHOWN]:
-        str(subject.detail or "")
 
 
 class _Guarded:

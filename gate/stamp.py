@@ -40,12 +40,7 @@ def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
 def stamp(project: Project, environ: Mapping[str, str]) -> list[str]:
     """One short text for each thing that counts; equal as long as none of them changed."""
     python = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    # A file that was named and is not there is a mistake; the platform's own may be missing.
-    named = ", configuration named" if directories.is_config_named(environ) else ""
-    return [
-        f"session-gate {__version__} python {python}{named}",
-        *[_of(path) for path in config_paths(project, environ)],
-    ]
+    return [f"session-gate {__version__} python {python}", *[_of(path) for path in config_paths(project, environ)]]
 
 
 def _of(path: str) -> str:

@@ -18,7 +18,7 @@ from gate.ledger import ENDING, Identity, Record
 from gate.marker import Marker
 from gate.project import digest
 from gate.quote import line
-from gate.registry import PATIENCE, Registry, load_registry
+from gate.registry import PATIENCE, Problem, Registry, load_registry
 from gate.site import Look, Site
 from gate.suite import Result, run_suite
 from gate.verdict import is_gone
@@ -121,8 +121,11 @@ def survey(
     )
 
 
-def no_such_check(name: str, names: Sequence[str]) -> GateError:
-    """The error for a name that is no check's, with the nearest that is."""
+def no_such_check(name: str, names: Sequence[str], problems: Sequence[Problem] = ()) -> GateError:
+    """The error for a name that is no check's, with the nearest that is; or why a file of the user's is none."""
+    for problem in problems:
+        if os.path.basename(problem.source) == name + ".py":
+            return GateError(f"{line(name)}: {line(problem.source)} {line(problem.text)}")
     near = difflib.get_close_matches(name, names, n=1)
     cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
     return GateError(f"{line(name)}: no such check; {cure}")
@@ -146,7 +149,7 @@ def _chosen(registry: Registry, configuration: config.Configuration, only: Seque
     names = [registered.check.name for registered in registry.checks]
     for name in only:
         if name not in names:
-            raise no_such_check(name, names)
+            raise no_such_check(name, names, registry.problems)
     chosen = [
         registered.check
         for registered in registry.checks

@@ -77,7 +77,8 @@ def test_the_end_hook_returns_while_the_suite_still_runs(machine: Machine, proje
         "from gate.api import Check, hookimpl\n"
         f"def find(context):\n    open({str(fifo)!r}, 'rb').read()\n    return []\n"
         "@hookimpl\ndef gate_check():\n"
-        "    return Check(name='slow', label='SLOW', incident='# Slow\\nand nobody knew why.', summary='', run=find)\n"
+        "    incident = '# Slow\\nand nobody knew why.'\n"
+        "    return Check(name='slow', label='SLOW', incident=incident, summary='it takes its time', run=find)\n"
     )
     payload = {"session_id": "s", "cwd": str(project), "hook_event_name": "SessionEnd"}
     with subprocess.Popen(

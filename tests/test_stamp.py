@@ -94,13 +94,6 @@ def test_the_version_is_part_of_the_stamp(place: Place, monkeypatch: pytest.Monk
     assert place.stamp() != before
 
 
-def test_naming_a_file_that_is_missing_is_a_change(tmp_path: Path) -> None:
-    """Else a slip in the variable would inherit the silence of a configuration that was there."""
-    project = find_project(str(tmp_path))
-    environ = {"HOME": str(tmp_path)}
-    assert stamp(project, environ) != stamp(project, environ | {"SESSION_GATE_CONFIG": str(tmp_path / "slip.toml")})
-
-
 def test_missing_files_have_a_stamp_too(tmp_path: Path) -> None:
     project = find_project(str(tmp_path))
     environ = {"SESSION_GATE_CONFIG": str(tmp_path / "none" / "config.toml")}

@@ -23,10 +23,10 @@ def copied(directory: Path, cls: type[WorldT], build: Callable[[WorldT], object]
     above = next(path for path in (directory, *directory.parents) if path.name.startswith("test_")).parent
     key = (above, cls, build)
     if key not in _templates:
-        _templates[key] = (above / f"template-{len(_templates)}").resolve()
-        world = cls(_templates[key])
+        world = cls((above / f"template-{len(_templates)}").resolve())
         build(world)
         shutil.rmtree(world.root / ".git/hooks", ignore_errors=True)  # samples, as many files as all the rest
+        _templates[key] = world.directory
     old, new = os.fsencode(_templates[key]), os.fsencode(directory.resolve())
 
     def copy(source: str, target: str) -> None:

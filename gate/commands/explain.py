@@ -34,7 +34,8 @@ def explain(call: Call, check: str) -> int:
     registry = survey.load(site)
     registered = registry.get(check) or next((r for r in registry.checks if r.check.label == check.upper()), None)
     if registered is None:
-        raise survey.no_such_check(check, [other.check.name for other in registry.checks])
+        names = [other.check.name for other in registry.checks]
+        raise survey.no_such_check(check, names, registry.problems)
     check = registered.check.name
     options = {other.check.name: other.check.options for other in registry.checks}
     configuration = config.load(site.project, os.environ, options)

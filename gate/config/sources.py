@@ -80,13 +80,7 @@ def _user_source(environ: Mapping[str, str]) -> Source | None:
         path = directories.config_file(environ)
     except StateError as error:
         raise _ProblemError("config.toml", str(error)) from None
-    if os.path.lexists(path):
-        return Source(path, _table(path), of_project=False)
-    if directories.is_config_named(environ):
-        raise _ProblemError(
-            path, "there is no such file; SESSION_GATE_CONFIG names it: correct the variable or unset it"
-        )
-    return None
+    return Source(path, _table(path), of_project=False) if os.path.lexists(path) else None
 
 
 def _project_source(root: str) -> Source | None:

@@ -108,7 +108,7 @@ def package_of(directory: str) -> str:
     package = re.sub(r"[-.]", "_", distribution.lower())
     if not _DISTRIBUTION.fullmatch(distribution) or keyword.iskeyword(package) or package in sys.stdlib_module_names:
         raise GateError(
-            f"--package {line(directory)}: its last part is the package's name: take letters, digits and hyphens, "
+            f"--package {line(distribution)}: a package's name is its directory's: take letters, digits and hyphens, "
             "and no name of a module of Python's own, such as session-gate-checks"
         )
     return package

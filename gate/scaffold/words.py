@@ -17,7 +17,7 @@ LONGEST_SUMMARY = 90
 """Characters; then the files that are written need no line of more than 120."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_PREFIX = "debt when "
+_PREFIX = re.compile(r"^debt when\b")
 
 
 def refuse_name(name: str, registry: Registry) -> None:
@@ -80,7 +80,7 @@ def default_label(name: str) -> str:
 
 def summary_of(given: str) -> str:
     """The line that says when a check is debt, without the words that stand before it everywhere. Raises GateError."""
-    text = given.strip().removeprefix(_PREFIX).strip().rstrip(".")
+    text = _PREFIX.sub("", given.strip(), count=1).strip().rstrip(".")
     if not text or len(text) > LONGEST_SUMMARY or any(map(is_harmful, text)) or "\\" in text:
         raise GateError(
             f"--summary: it is one line of {LONGEST_SUMMARY} characters at most, without backslashes, "

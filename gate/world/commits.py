@@ -79,6 +79,20 @@ def _is_contained(ask: Callable[..., str], main: str, head: str) -> bool:
         return False
 
 
+def last_logged(git_dir: str) -> str:
+    """The commit that a worktree's HEAD was last seen at, by its log; empty where there is none. It says what the
+    worktree held where its branch was deleted, and HEAD leads nowhere.
+    """
+    try:
+        with open(os.path.join(git_dir, "logs/HEAD"), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
+            fields = os.fsdecode(file.read()).rpartition("\n")[0].rpartition("\n")[2].split(" ", 2)
+    except OSError:
+        return ""
+    found = re.fullmatch("[0-9a-f]{40,64}", fields[1]) if len(fields) == 3 else None
+    return found[0] if found and fields[1].strip("0") else ""
+
+
 def head_of(git_dir: str, branch: str | None) -> str:
     """What a worktree's HEAD is, read without the worktree: its branch's full name, else a commit, else empty."""
     if branch:

@@ -62,10 +62,17 @@ class Entry:
     moved: bool = False
 
     @property
-    def is_reserved(self) -> bool:
-        """Whether Windows has no file of this name (`nul`, `CON.txt`): there, its repository cannot be checked out."""
-        name = os.path.basename(self.path.rstrip("/")).partition(".")[0]
-        return name.lower() in ("aux", "con", "nul", "prn")
+    def directories(self) -> list[str]:
+        """Those above it: `a`, `a/b` for `a/b/c`. An untracked one is listed alone until something in it is known."""
+        parts = self.path.rstrip("/").split("/")
+        return ["/".join(parts[:number]) for number in range(1, len(parts))]
+
+    @property
+    def detail(self) -> Phrase:
+        """A line about it alone. (On Windows a repository with a `nul` or a `CON.txt` cannot be checked out.)"""
+        name = os.path.basename(self.path.rstrip("/")).partition(".")[0].lower()
+        reserved = say("; Windows has no file of this name" if name in ("aux", "con", "nul", "prn") else "")
+        return say("{}: {}{}", self.path, self.words, reserved)
 
     @property
     def words(self) -> Phrase:

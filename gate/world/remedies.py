@@ -49,6 +49,12 @@ def lock_remedy(lock: Lock, project: Project, worktrees: Sequence[Worktree], kno
     return say(text, ShellWord(lock.path), process, ask, ends)
 
 
+def gitlink_remedy(path: str) -> Phrase:
+    """The remedy of an agent's worktree that stands in the index of the worktree at `path`; it itself stays."""
+    cure = "it goes when it is out of the index and that is committed (.gitignore keeps it out)"
+    return say("git -C {} ls-files --stage shows it; {}", ShellWord(path), say(cure))
+
+
 def _look(leftover: Leftover, root: str) -> Phrase:
     if leftover.worktree is None:
         return say("ls -la {}", ShellWord(leftover.path))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
-from gate.world.commits import History, count_lost
+from gate.world.commits import History, count_lost, last_logged
 from gate.world.git import Git
 from gate.world.gitstatus import UNTRACKED, Status, plainly, read_status
 from gate.world.tree import Tree
@@ -141,14 +141,15 @@ def examine(
         established = True
         gaps += [say("its submodule {} could not be asked", name) for name, _ in status.unknown]
         left = deadline - time.monotonic()
-        commits = count_lost(git, worktree.path, "HEAD", worktree.branch, history, left) if status.head else 0
+        head = "HEAD" if status.head else last_logged(worktree.git_dir)
+        commits = count_lost(git, worktree.path, head, worktree.branch, history, left) if head else 0
     except UnknownError as error:
         gaps.append(
             say("{} could not be established: {}", say("commits" if established else "what it holds"), plainly(error))
         )
     listed = [*status.ignored, *(entry.path for entry in status.entries if entry.kind == UNTRACKED)]
     links = {*files.links, *(path for path in listed if _leads_out(worktree.path, os.path.join(worktree.path, path)))}
-    return Life(
+    life = Life(
         newest=max(newest, files.newest),
         idle=True if established else files.idle,
         uncommitted=len(status.entries) if established else None,
@@ -160,6 +161,20 @@ def examine(
         locks=tuple(sorted(_locks(worktree.git_dir))),
         gaps=tuple(gaps),
     )
+    return _with_what_git_skips(git, worktree.path, life, deadline) if life.removable else life
+
+
+def _with_what_git_skips(git: Git, path: str, life: Life, deadline: float) -> Life:
+    """The same, but for files whose changes git was told not to show (git-update-index(1): assume-unchanged, and
+    skip-worktree where the file is there all the same).
+    """
+    try:
+        listed = os.fsdecode(git.run(path, "ls-files", "-v", "-z", timeout=deadline - time.monotonic())).split("\0")
+    except UnknownError as error:
+        return replace(life, gaps=(say("what git does not look at could not be listed: {}", plainly(error)),))
+    skipped = [entry[2:] for entry in listed if entry[:1].islower() or entry[:1] == "S"]
+    there = sum(os.path.lexists(os.path.join(path, name)) for name in skipped)
+    return replace(life, gaps=(say("{} that git was told not to look at", _count(there, "file")),)) if there else life
 
 
 def files_below(path: str, since: float, deadline: float) -> Life:

@@ -213,8 +213,8 @@ def test_the_limit_itself_is_not_over_it(world: World, capture: Path) -> None:
 
 def test_the_incident(world: World, capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """326 files of 37 GiB; what is allocated is multiplied, because no test's disk holds that."""
-    fill(capture, 326, MIB)
-    factor = 37 * 1024 / 326
+    fill(capture, 326, 65536)
+    factor = 37 * (1 << 30) / (326 * 65536)
 
     def bigger(*arguments: object) -> object:
         held = measure(*arguments)  # type: ignore[arg-type]

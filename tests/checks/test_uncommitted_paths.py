@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from gate_checks import uncommitted_paths
-from worlds import repository
+from worlds import copied, repository
 
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, NOTE, UNKNOWN, Finding
@@ -261,11 +261,17 @@ def test_the_users_own_configuration_of_git_status_changes_nothing(name: str, va
     assert found(world) == ROW[names_of_any_bytes]
 
 
-@pytest.mark.parametrize("value", ["all", "dirty", "untracked", "none"])
-def test_a_submodule_counts_once_whatever_its_setting(value: str, world: World, tmp_path: Path) -> None:
-    inner = World(tmp_path / "inner")
+def with_submodule(world: World) -> None:
+    world.repository()
+    inner = World(world.directory / "inner")
     inner.repository()
     git(world, "submodule", "--quiet", "add", str(inner.root), "sub")
+    git(world, "commit", "--quiet", "--message", "with a submodule")
+
+
+@pytest.mark.parametrize("value", ["all", "dirty", "untracked", "none"])
+def test_a_submodule_counts_once_whatever_its_setting(value: str, tmp_path: Path) -> None:
+    world = copied(tmp_path / "outer", World, with_submodule)
     git(world, "config", "--file", ".gitmodules", "submodule.sub.ignore", value)
     git(world, "commit", "--quiet", "--all", "--message", "with a submodule")
     git(world, "config", "submodule.sub.ignore", value)
@@ -470,11 +476,8 @@ def test_one_worktree_without_an_answer_does_not_hide_the_others(world: World) -
     assert str(second.remedy) == f"git -C {path} status shows it; it is known when git can answer"
 
 
-def test_a_submodule_without_an_answer_does_not_hide_the_others(world: World, tmp_path: Path) -> None:
-    inner = World(tmp_path / "inner")
-    inner.repository()
-    git(world, "submodule", "--quiet", "add", str(inner.root), "sub")
-    git(world, "commit", "--quiet", "--message", "with a submodule")
+def test_a_submodule_without_an_answer_does_not_hide_the_others(tmp_path: Path) -> None:
+    world = copied(tmp_path / "outer", World, with_submodule)
     world.file("new")
     world.file("sub/.git", "gitdir: ../no/where\n")
     kinds = {(finding.kind, text(finding)) for finding in run_check(CHECK, world)}

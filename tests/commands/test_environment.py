@@ -45,39 +45,23 @@ def test_in_a_hook_a_relative_state_directory_is_said(machine: Machine, project:
     assert sorted(path.name for path in project.iterdir()) == [".git", "README"]
 
 
-def test_a_configuration_that_is_named_has_to_be_there(machine: Machine, project: Path) -> None:
+def test_a_configuration_that_is_named_and_not_there_is_none(machine: Machine, project: Path) -> None:
+    """As with git's GIT_CONFIG_GLOBAL; `gate doctor` says it."""
     missing = str(machine.directory / "config" / "slip.toml")
-    said = f"{missing}: there is no such file; SESSION_GATE_CONFIG names it: correct the variable or unset it"
-    for words in (["run"], ["end"], ["config"]):
-        done = machine.gate(*words, cwd=project, SESSION_GATE_CONFIG=missing)
-        assert done.returncode == 2
-        assert done.stderr.decode() == f"session-gate: error: {said}\n"
-    report = machine.json("run", cwd=project, code=2, SESSION_GATE_CONFIG=missing)
-    (finding,) = [finding for finding in report["findings"] if finding["label"] == "CONFIG"]
-    assert (finding["kind"], finding["summary"]) == ("unknown", f"could not check: {said}")
-    assert finding["remedy"]
+    machine.text("run", "stale_locks", cwd=project, SESSION_GATE_CONFIG=missing)
+    done = machine.gate("doctor", cwd=project, SESSION_GATE_CONFIG=missing)
+    assert f"SESSION_GATE_CONFIG names {missing}, which is not there" in done.stdout.decode()
+    assert b"which is not there" not in machine.gate("doctor", cwd=project).stdout
 
 
-@pytest.mark.parametrize("name", ["slip.toml", "{}/slip.toml"])
-def test_in_a_hook_a_configuration_that_is_not_there_is_a_finding(machine: Machine, project: Path, name: str) -> None:
+def test_in_a_hook_a_configuration_by_a_relative_name_is_a_finding(machine: Machine, project: Path) -> None:
     """Also where everything was green under the right name."""
     machine.text("end", cwd=project)
     assert start(machine, project) == ""
     machine.settle()
-    text = start(machine, project, SESSION_GATE_CONFIG=name.format(machine.config.parent))
+    text = start(machine, project, SESSION_GATE_CONFIG="slip.toml")
     assert "  - CONFIG: could not check: " in text
     assert "SESSION_GATE_CONFIG" in text
-
-
-def test_a_slip_does_not_inherit_the_silence_of_having_no_configuration(machine: Machine, project: Path) -> None:
-    machine.config.unlink()
-    default = {"SESSION_GATE_CONFIG": "", "XDG_CONFIG_HOME": str(machine.directory / "xdg")}
-    (project / ".gate.toml").write_text("disable = ['capture_streams']\n")
-    machine.commit(project)
-    machine.text("end", cwd=project, **default)
-    assert start(machine, project, **default) == ""
-    machine.settle()
-    assert "CONFIG" in start(machine, project, SESSION_GATE_CONFIG=str(machine.config))
 
 
 @pytest.mark.parametrize("variable", ["SESSION_GATE_STATE_DIR", "XDG_STATE_HOME", "HOME"])

@@ -13,7 +13,7 @@ from worlds import copied
 from gate.errors import UnknownError
 from gate.testing import World
 from gate.world import commits
-from gate.world.commits import History, count_lost, head_of, read_history
+from gate.world.commits import History, count_lost, head_of, last_logged, read_history
 from gate.world.git import Git
 
 TIMEOUT = 20.0
@@ -284,6 +284,30 @@ def test_the_programs_that_the_repository_names_are_not_run(repository: Reposito
     assert not sprung.exists()
     repository.git("diff", "HEAD~1")
     assert sprung.exists(), "a trap that never snaps proves nothing"
+
+
+OID, ZERO, WHO = "a" * 40, "0" * 40, "A <a@b> 1800000000 +0000\tcommit: x\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "commit"),
+    [
+        (f"{ZERO} {'b' * 40} {WHO}{'b' * 40} {OID} {WHO}", OID),
+        (f"{ZERO} {'c' * 64} {WHO}", "c" * 64),
+        (f"{'b' * 40} {OID} {WHO}" * 500, OID),
+        (f"{OID} {ZERO} {WHO}", ""),
+        (f"{ZERO} {OID} {WHO}{OID} torn", OID),
+        ("nonsense\n", ""),
+        ("a --all b\n", ""),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_the_last_commit_that_head_was_seen_at(log: str | None, commit: str, tmp_path: Path) -> None:
+    if log is not None:
+        (tmp_path / "logs").mkdir()
+        (tmp_path / "logs/HEAD").write_text(log)
+    assert last_logged(str(tmp_path)) == commit
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,21 @@ def test_words() -> None:
     assert str(plainly(UnknownError("a {b} failed"))) == "a {b} failed"
 
 
+def test_a_line_about_it_alone() -> None:
+    assert str(Entry("a b", MODIFIED).detail) == '"a b": modified'
+    for name in ("nul", "NUL", "src/Aux.c", "con.tar.gz", "prn/"):
+        assert str(Entry(name, UNTRACKED).detail) == f"{name}: untracked; Windows has no file of this name"
+    for name in ("null", "src/nul/a", "com", ".nul", "nul-1"):
+        assert str(Entry(name, UNTRACKED).detail) == f"{name}: untracked"
+
+
+@pytest.mark.parametrize(
+    ("path", "above"), [("a", []), ("a/", []), ("a/b", ["a"]), ("a/b/c.py", ["a", "a/b"]), ("a/b/c/", ["a", "a/b"])]
+)
+def test_the_directories_above(path: str, above: list[str]) -> None:
+    assert Entry(path, UNTRACKED).directories == above
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return repository(tmp_path / "world")

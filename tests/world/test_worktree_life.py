@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from gate.testing import World
 from gate.world import worktree_life
 from gate.world.commits import History, read_history
 from gate.world.git import Git
+from gate.world.tree import Tree
 from gate.world.worktree_life import CACHES, OPERATIONS, Life, changed, examine, files_below, last_activity, operation
 from gate.world.worktrees import Worktree, list_worktrees
 
@@ -181,6 +182,33 @@ def a_lock_of_gits(world: Aged) -> None:
     (world.git_dir / "HEAD.lock").write_text("")
 
 
+def locks_of_gits_below(world: Aged) -> None:
+    """`git worktree remove` takes them along without a word."""
+    for name in ("refs/bisect/bad.lock", "logs/HEAD.lock", "rebase-merge.lock", "modules/sub/index.lock"):
+        world.file(str(world.git_dir / name))
+
+
+def another_agents_worktree_in_the_index(world: Aged) -> None:
+    world.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},.claude/worktrees/x", cwd=world.linked)
+    world.git("commit", "--quiet", "--message", "everything", cwd=world.linked)
+    world.git("push", "--quiet", str(world.root), "task:elsewhere", cwd=world.linked)
+
+
+def changes_that_git_does_not_show(world: Aged) -> None:
+    world.git("update-index", "--skip-worktree", "README", cwd=world.linked)
+    world.git("update-index", "--assume-unchanged", ".gitignore", cwd=world.linked)
+    for name in ("README", ".gitignore"):
+        (world.linked / name).write_text("as somebody has it on this machine\n")
+
+
+def a_branch_that_was_deleted(world: Aged) -> None:
+    commits(world)
+    world.git("update-ref", "-d", "refs/heads/task")
+    world.git("rm", "-r", "--quiet", "--cached", ".", cwd=world.linked)
+    for name in ("README", "file", ".gitignore"):
+        (world.linked / name).unlink()
+
+
 def a_submodule(world: Aged) -> None:
     inner = World(world.directory / "inner")
     inner.repository()
@@ -209,6 +237,18 @@ HELD = {
         "1 symbolic link out of it (node_modules)",
     ),
     a_lock_of_gits: ("no uncommitted paths", "its commits are elsewhere too", "locks of git's (HEAD.lock)"),
+    changes_that_git_does_not_show: (
+        "no uncommitted paths",
+        "its commits are elsewhere too",
+        "2 files that git was told not to look at",
+    ),
+    a_branch_that_was_deleted: ("no uncommitted paths", "2 commits found nowhere else"),
+    locks_of_gits_below: (
+        "no uncommitted paths",
+        "its commits are elsewhere too",
+        "locks of git's (logs/HEAD.lock, rebase-merge.lock, refs/bisect/bad.lock)",
+    ),
+    another_agents_worktree_in_the_index: ("no uncommitted paths", "its commits are elsewhere too", "1 submodule"),
     a_submodule: ("no uncommitted paths", "its commits are elsewhere too", "1 submodule"),
 }
 
@@ -221,6 +261,68 @@ def test_what_it_holds_is_said_and_then_it_is_not_removable(what: Callable[[Aged
     assert tuple(map(str, life.holds)) == HELD[what]
     assert life.idle is True
     assert not life.removable
+
+
+def test_a_sparse_checkout_hides_nothing(world: Aged) -> None:
+    world.file(str(world.linked / "deep/file"))
+    world.git("add", "--all", cwd=world.linked)
+    world.git("commit", "--quiet", "--message", "deep", cwd=world.linked)
+    world.git("push", "--quiet", str(world.root), "task:elsewhere", cwd=world.linked)
+    world.git("update-index", "--skip-worktree", "deep/file", cwd=world.linked)
+    (world.linked / "deep/file").unlink()
+    world.make_old()
+    assert world.life().removable
+
+
+def test_without_a_commit_there_is_none_to_lose(world: Aged) -> None:
+    world.git("checkout", "--quiet", "--orphan", "new", cwd=world.linked)
+    world.git("rm", "-r", "--quiet", "--force", ".", cwd=world.linked)
+    (world.git_dir / "logs/HEAD").unlink()
+    world.make_old()
+    assert (world.life().uncommitted, world.life().commits, world.life().removable) == (0, 0, True)
+
+
+def test_a_part_that_cannot_be_read_is_said_and_then_it_is_not_removable(
+    world: Aged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world.linked / "empty").mkdir()  # git says nothing of it
+    world.make_old()
+    inode = os.stat(world.linked / "empty").st_ino
+    real = os.scandir
+
+    def refuse(place: object) -> object:
+        if isinstance(place, int) and os.fstat(place).st_ino == inode:
+            raise PermissionError(13, "Permission denied")
+        return real(place)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "scandir", refuse)  # this test may run as root, whom nothing is forbidden
+    life = world.life()
+    monkeypatch.undo()
+    assert life.idle is True, "git compared what it knows"
+    assert str(life.holds[-1]).startswith("1 place in it could not be read (")
+    assert not life.removable
+    assert world.life().removable
+
+
+def test_what_is_mounted_in_it_is_said_and_then_it_is_not_removable(
+    world: Aged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A removal would empty it: the same as one that followed a link into the main worktree."""
+    (world.linked / "empty/mounted").mkdir(parents=True)
+    world.make_old()
+    entries = Tree.entries
+
+    def with_a_mount(tree: Tree) -> Iterator[object]:
+        for entry in entries(tree):
+            if entry[1] == "mounted":
+                tree.mounts += 1
+            else:
+                yield entry
+
+    monkeypatch.setattr(Tree, "entries", with_a_mount)  # to mount needs rights that a test may not have
+    life = world.life()
+    assert (life.idle, life.removable) == (True, False)
+    assert str(life.holds[-1]) == "1 file system mounted in it, not looked into"
 
 
 def test_which_ignored_names_are_worthless_can_be_said(world: Aged) -> None:
