@@ -113,7 +113,7 @@ def gate_check() -> Check:
         name="temp_size",
         label="TMP",
         incident=incident_text("temp_size"),
-        summary="a watched directory holds over 512 MiB or more than 20 files",
+        summary="a watched directory ($TMPDIR/capture-live) holds over 512 MiB or more than 20 files",
         run=find,
         scope=MACHINE,
         options=TempSize,

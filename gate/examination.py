@@ -9,13 +9,13 @@ from typing import Any
 
 from gate.attribution import Living
 from gate.baseline import read_baseline
-from gate.clock import local, parse_rfc3339, rfc3339
-from gate.finding import NOTHING, SKIPPED, UNKNOWN
+from gate.clock import rfc3339
+from gate.finding import SKIPPED, UNKNOWN
 from gate.ledger import END_ALONE, ENDING, Record
 from gate.marker import UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
-from gate.quote import Phrase, line, say
+from gate.quote import line
 from gate.report import Before, Known, Report, make_report
 from gate.site import Look, Site
 from gate.survey import Survey
@@ -75,8 +75,7 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
         before=before,
         ended=bool(ended or unreadable),
         living=[Living(record.session, record.written, record.worktree) for record in at_work],
-        since=_since(session_data(ended)),
-        since_before=_since(marker.data.get("session") if marker is not None else None),
+        session=session_data(ended),
         first=surveyed.first,
         worktrees=frozenset(r.worktree for r in [*look.records, *([mine] if mine is not None else [])]),
         owner=neighbours.owner,
@@ -143,21 +142,6 @@ def _may_answer(record: Record) -> bool:
 def _first_seen(marker: Marker | None) -> dict[str, str]:
     findings = marker.data["findings"] if marker is not None else []
     return {finding["fingerprint"]: finding["first_seen"] for finding in findings}
-
-
-def _since(session: object) -> Phrase:
-    if not isinstance(session, dict) or not isinstance(session.get("client"), str):
-        return NOTHING
-    try:
-        if session.get("ended"):
-            return say(" since the {} session that ended {}", session["client"], _moment(session["ended"]))
-        return say(" since the {} session that began {} and did not end", session["client"], _moment(session["since"]))
-    except (ValueError, TypeError, KeyError):
-        return NOTHING
-
-
-def _moment(text: str) -> Phrase:
-    return say(local(parse_rfc3339(text)))
 
 
 def session_data(ended: Sequence[Record]) -> dict[str, Any] | None:

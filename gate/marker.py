@@ -156,6 +156,7 @@ _RESULT = {"check": _text, "outcome": _one_of("clean", "skipped", *_RED), "reaso
 _SESSION = {"id": _text, "client": _text, "since": _time, "ended": _or_none(_time)}
 _MEMORY = {"debt": _table_of(_time), "notes": _table_of(_text)}
 _MEMORY_MORE = {
+    "left_by": _or_none(_object(_SESSION, {})),
     "known": _text,
     "looked": _or_none(_length),
     "last": _text,

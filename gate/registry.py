@@ -60,8 +60,10 @@ class Registry:
     problems: Sequence[Problem]
 
     def get(self, name: str) -> Registered | None:
-        """The check with this name."""
-        return next((registered for registered in self.checks if registered.check.name == name), None)
+        """The check with this name, or this label: it is what findings begin with."""
+        return next(
+            (registered for registered in self.checks if name in (registered.check.name, registered.check.label)), None
+        )
 
 
 def load_registry(user_directory: str | None = None, patience: float = PATIENCE) -> Registry:

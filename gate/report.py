@@ -8,7 +8,7 @@ from typing import Any
 
 from gate.attribution import Baseline, Evidence, Living, Part, attribute, key_of
 from gate.check import Check
-from gate.clock import local_day, parse_rfc3339, rfc3339
+from gate.clock import local, local_day, parse_rfc3339, rfc3339
 from gate.finding import CLEAN, DEBT, DEFERRED, MACHINE, NOTE, NOTHING, SKIPPED, UNKNOWN, Finding, Reported, Subject
 from gate.project import digest
 from gate.quote import Phrase, line, say
@@ -39,8 +39,8 @@ class Known:
 
     `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
     fingerprint) come from the previous marker, `before` are the baselines of the sessions that ended since then, or of
-    the living ones where none did: `ended` tells which. `since` names the last that ended in words, `since_before` the
-    one that the previous marker answered for. `first` says that for a check which was never known this is a first look.
+    the living ones where none did: `ended` tells which. `session` is what a marker keeps of the last one that ended.
+    `first` says that for a check which was never known this is a first look.
 
     `owner` is the root of the other project that a check's subject belongs to, and whether only its debt says so.
     `quiet` are two times, by the file system's clock, between which nobody but a person can have worked; the first is
@@ -55,8 +55,7 @@ class Known:
     before: Sequence[Before] = ()
     ended: bool = False
     living: Sequence[Living] = ()
-    since: Phrase = NOTHING
-    since_before: Phrase = NOTHING
+    session: Mapping[str, Any] | None = None
     first: bool = False
     worktrees: frozenset[str] = frozenset()
     owner: Callable[[str, Subject], tuple[str, bool]] = lambda _check, _subject: ("", False)
@@ -227,10 +226,13 @@ def _remember(
             "last": before.get("last", ""),
             "debt": {**old_debt, **debt},
             "notes": {**before.get("notes", {}), **notes},
+            "left_by": before.get("left_by") if old_debt else known.session,
             **({"carried": carried} if known.before or "carried" in before else {}),
         }
     last = next((finding.summary for finding in reported if finding.kind == DEBT), outcome)
-    return {"known": now, "looked": known.looked, "last": last, "debt": debt, "notes": notes}
+    left_by = before.get("left_by") if old_debt.keys() & debt.keys() else known.session
+    more = {"left_by": left_by} if debt else {}
+    return {"known": now, "looked": known.looked, "last": last, "debt": debt, "notes": notes, **more}
 
 
 def _intersection(baselines: Sequence[Baseline]) -> dict[str, str] | None:
@@ -245,7 +247,7 @@ def _intersection(baselines: Sequence[Baseline]) -> dict[str, str] | None:
 def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Reported:
     fingerprint = digest(f"{check.name}\0{finding.key}".encode("utf-8", "surrogateescape"))
     worktrees = {subject.worktree for subject in part.subjects}
-    context = _context(part, known, known.memory.get(check.name, {}).get("debt", {}), known.waivers(check.name)[1])
+    context = _context(check, part, known)
     summary = finding.summarise(part.subjects, context)
     if isinstance(finding.summary, Phrase) and part.kind in (NOTE, DEFERRED) and part.subjects:
         summary = say("{}{}", summary, context)
@@ -272,7 +274,7 @@ def _details(finding: Finding, part: Part) -> tuple[str, ...]:
     return (*map(str, texts[:MOST_DETAILS]), *([f"… and {more} more"] if more > 0 else []))
 
 
-def _context(part: Part, known: Known, debts: Mapping[str, str], expired: Sequence[Waiver]) -> Phrase:
+def _context(check: Check, part: Part, known: Known) -> Phrase:
     if part.kind == DEFERRED:
         return say(", changed while another session is at work")
     if part.owner:
@@ -281,11 +283,30 @@ def _context(part: Part, known: Known, debts: Mapping[str, str], expired: Sequen
         return say(", accepted until {}: {}", say(part.waiver.until), part.waiver.reason)
     if part.kind == NOTE:
         return say(", from before") if part.found else NOTHING
-    old = part.subjects and all(key_of(subject) in debts for subject in part.subjects)
-    since = known.since_before if old and not known.before else known.since
+    remembered = known.memory.get(check.name, {})
+    is_old = any(key_of(subject) in remembered.get("debt", {}) for subject in part.subjects)
+    # What tells its own age needs no session to tell it.
+    dated = check.keeps and not check.ripens
+    since = _since(remembered.get("left_by") if is_old else known.session) if dated else NOTHING
     since = say("{} ({} more from before)", since, part.before) if part.before else since
+    expired = known.waivers(check.name)[1]
     over = [s for s in part.subjects if any(matches(s.name or s.key, waiver.pattern) for waiver in expired)]
     return say("{}, {} of which a waiver that is over accepted", since, len(over)) if over else since
+
+
+def _since(session: object) -> Phrase:
+    if not isinstance(session, dict) or not isinstance(session.get("client"), str):
+        return NOTHING
+    try:
+        if session.get("ended"):
+            return say(" since the {} session that ended {}", session["client"], _moment(session["ended"]))
+        return say(" since the {} session that began {} and did not end", session["client"], _moment(session["since"]))
+    except (ValueError, TypeError, KeyError):
+        return NOTHING
+
+
+def _moment(text: str) -> Phrase:
+    return say(local(parse_rfc3339(text)))
 
 
 def _with_last_answer(summary: Phrase, check: Check, known: Known) -> Phrase:

@@ -225,6 +225,8 @@ def _keep_stdout_aside() -> None:
 
 def _failed(boundary: str, client: Any, error: BaseException) -> str:
     reason = str(error) if isinstance(error, GateError) else f"{type(error).__name__} in session-gate"
+    if isinstance(error, ImportError) and error.name:
+        reason = f"a part of session-gate is missing ({error.name}); install it anew"
     if boundary == "end":
         _complain(reason)
         return ""

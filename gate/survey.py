@@ -147,13 +147,16 @@ def _is_over(record: Record, me: str | None, now: float, marker: Marker | None) 
 
 def _chosen(registry: Registry, configuration: config.Configuration, only: Sequence[str]) -> list[Check]:
     names = [registered.check.name for registered in registry.checks]
+    wanted = []
     for name in only:
-        if name not in names:
+        found = registry.get(name)
+        if found is None:
             raise no_such_check(name, names, registry.problems)
+        wanted.append(found.check.name)
     chosen = [
         registered.check
         for registered in registry.checks
-        if (registered.check.name in only if only else registered.check.name not in configuration.disabled)
+        if (registered.check.name in wanted if only else registered.check.name not in configuration.disabled)
     ]
     return [check for check in chosen if check.name not in configuration.broken]
 

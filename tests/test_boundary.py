@@ -878,3 +878,18 @@ def test_a_check_that_did_not_run_meanwhile_notes_nothing_away(
     client.end()
     (project / ".gate.toml").unlink()
     assert "left.py" in open_client(project, "second").start()
+
+
+def test_a_debt_is_dated_to_the_session_that_left_it(machine: Machine, project: Path, open_client: OpenClient) -> None:
+    green(machine, project)
+    told = []
+    for number in range(3):
+        machine.environ["SESSION_GATE_NOW"] = rfc3339(time.time() + number * 3600)
+        client = open_client(project, f"session-{number}")
+        client.start()
+        client.shell("true" if number else "echo one > left.py")
+        client.end()
+        (finding,) = [f for f in machine.marker()["findings"] if f["kind"] == "debt"]
+        told.append(finding["summary"])
+    assert len(set(told)) == 1, told
+    assert "since the claude session that ended" in told[0]

@@ -40,8 +40,8 @@ def doctor(call: Call) -> int:
 def _print(call: Call, answers: Sequence[Answer], reliable: bool) -> None:
     console = call.console
     for answer in answers:
-        console.print(f"{console.word(answer.level, 8)} {answer.about}: {answer.text}")
+        console.fill(f"{console.word(answer.level, 8)} {answer.about}: {answer.text}", hanging="         ")
         if answer.cure:
-            console.print(f"         → {answer.cure}")
+            console.fill(f"         → {answer.cure}", hanging="           ")
     console.print()
     console.print("The gate can be relied on here." if reliable else "The gate cannot be relied on here.")

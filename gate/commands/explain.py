@@ -32,7 +32,7 @@ def explain(call: Call, check: str) -> int:
     """
     site = call.site()
     registry = survey.load(site)
-    registered = registry.get(check) or next((r for r in registry.checks if r.check.label == check.upper()), None)
+    registered = registry.get(check) or registry.get(check.upper())
     if registered is None:
         names = [other.check.name for other in registry.checks]
         raise survey.no_such_check(check, names, registry.problems)

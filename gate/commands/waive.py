@@ -47,6 +47,7 @@ def waive(
     elif number is not None:
         gone = waivers.remove(site.environ, number)
         call.console.print(f"No longer accepted: {_described(gone)}")
+        call.console.print("gate end takes it into account.")
     else:
         waiver = _wanted(site, check or "", pattern or "*", until, reason)
         path = waivers.add(site.environ, waiver)
@@ -69,7 +70,7 @@ def _wanted(site: Site, check: str, pattern: str, until: str | None, reason: str
     if day < local_day(site.clock.now()):
         raise GateError(f"--until {day}: that day is over; give one to come")
     everywhere = registered.check.scope == MACHINE
-    return Waiver(check, pattern, day, reason.strip(), "" if everywhere else _text(site.project.root))
+    return Waiver(registered.check.name, pattern, day, reason.strip(), "" if everywhere else _text(site.project.root))
 
 
 def _list(call: Call, site: Site) -> None:

@@ -63,7 +63,7 @@ def _plugin(wiring: Wiring, plugin: str) -> list[Answer]:
     if not plugin:
         return []
     if wiring.installed:
-        text = f"the plugin {line(plugin)} calls the gate too, at twice the cost"
+        text = f"the plugin {line(plugin)} calls the gate too: each start is told twice"
         return [Answer(ABOUT, WARNING, text, "gate uninstall claude, or disable the plugin")]
     return [Answer(ABOUT, GOOD, f"the plugin {line(plugin)} calls the gate")]
 
@@ -80,7 +80,7 @@ def _events(wiring: Wiring) -> list[Answer]:
             text = f"the {event} hook is called for the matcher {name(str(mine[0].matcher))} alone ({where})"
             answers.append(Answer(ABOUT, PROBLEM, text, "gate uninstall claude, then gate install claude"))
         elif len({entry.command for entry in always}) > 1:
-            text = f"the {boundary} hook is installed {len(always)} times, at that many times the cost: {where}"
+            text = f"the {boundary} hook is installed {len(always)} times, and each start is told as often: {where}"
             answers.append(Answer(ABOUT, WARNING, text, "gate uninstall claude --scope … takes one of them out"))
         else:
             answers.append(Answer(ABOUT, GOOD, f"{event} calls the gate: {where}"))

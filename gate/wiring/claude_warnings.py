@@ -26,7 +26,7 @@ def of_install(change: Change, environ: Mapping[str, str], directory: str, insta
     """What to say after an installation."""
     wiring = look_at(environ, directory)
     warnings = _of_installation(change.scope, environ, installation)
-    warnings += _elsewhere(change, wiring, "both call the gate, which does no harm but costs twice as much")
+    warnings += _elsewhere(change, wiring, "both call the gate, so each start is told twice, at twice the cost")
     warnings += _switched_off(change, wiring) + _hindered(change, wiring)
     if change.scope == LOCAL and _git_lists(environ, change.file.path):
         warnings.append(

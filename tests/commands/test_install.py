@@ -278,7 +278,8 @@ def test_another_scope_that_calls_the_gate_too_is_said(machine: Machine, project
     machine.text("install", "claude", cwd=project)
     said = warnings(machine, "install", "claude", "--scope", "project", cwd=project)
     assert (
-        f"{settings} has the gate's hooks too: both call the gate, which does no harm but costs twice as much" in said
+        f"{settings} has the gate's hooks too: both call the gate, so each start is told twice, at twice the cost"
+        in said
     )
     assert "gate uninstall claude --scope user" in said
     said = warnings(machine, "uninstall", "claude", cwd=project)

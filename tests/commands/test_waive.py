@@ -40,8 +40,7 @@ def test_what_is_waived_is_silent_until_its_date_and_then_said(
     assert machine.verdict(project) == "stale"
     text = open_client(project, "later").start()
     assert text.startswith("SESSION-GATE DEBT: a waiver is over.")
-    assert "REPO: 1 uncommitted path since the claude session that ended " in text
-    assert ", 1 of which a waiver that is over accepted: left.py." in text
+    assert "REPO: 1 uncommitted path, 1 of which a waiver that is over accepted: left.py." in text
 
 
 def test_what_is_taken_back_is_debt_again(machine: Machine, project: Path) -> None:
