@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gate import files, fired
+from gate import fired
 from gate.baseline import write_baseline
 from gate.clients import Event
 from gate.clock import rfc3339
@@ -57,7 +57,6 @@ def start(
     before = _COMMANDS.get(event.source, "") if cleared else ""
     text, headline, examined = greet(site, look, verdict, mine, cleared, before, trouble, known and not cleared, cut)
     if mine is not None and not known and not trouble:
-        files.flush(site.state.ledger.record_path(mine.id))  # as `complete` does after a green start
         write_baseline(site, mine, examined.report.baseline(mine.written))
         if examined.report.of_kind(UNKNOWN):
             follow(site, "complete", mine.id, baseline=True)

@@ -43,8 +43,7 @@ def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None, finis
             data = marker_data(site, look.marker, examined)
             data |= decorate(look, examined, data) if decorate is not None else {}
             site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
-            if examined.ended:
-                # Their records must not be gone for good before the marker is there for good.
+            if finished:  # nobody waits; elsewhere a journal keeps the order of a rename and a removal
                 files.flush(site.state.marker_file.path)
             for record in examined.ended:
                 if record.id == finished or not files.is_held(site.state.ledger.lock_path(record.id)):

@@ -17,7 +17,12 @@ from typing import Any
 import psutil
 import pytest
 
+import gate
+
 GATE = Path(sys.executable).parent / "gate"
+SILENT = Path(next(iter(gate.__path__))) / "silent.py"
+"""What an installed hook line runs."""
+
 TIMEOUT = 60
 
 
@@ -227,7 +232,7 @@ class Client:
         value = {"session_id": self.session, "cwd": str(self.cwd), "hook_event_name": event} | payload
         file = self.machine.directory / f"payload-{os.getpid()}-{self.process.pid}.json"
         file.write_text(json.dumps(value))
-        return self.shell(f"{GATE} hook {boundary} --client claude < {file}")
+        return self.shell(f"{sys.executable} -I -S {SILENT} {boundary} --client claude < {file}")
 
     def start(self, source: str = "startup") -> str:
         """A session start; the text that is injected, empty when the hook prints nothing."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,12 @@ class Days:
             for path in [root, *root.rglob("*")]:
                 os.utime(path, (then, then), follow_symlinks=False)
 
-    def open(self, cwd: Path | None = None) -> tuple[Client, str]:
+    def open(self, cwd: Path | None = None, started: Callable[[], None] | None = None) -> tuple[Client, str]:
         self.number += 1
         client = Client(self.machine, cwd or self.project, f"session-{self.number}")
         text = client.start()
+        if started is not None:
+            started()
         self.machine.settle()
         return client, text
 
@@ -148,11 +151,13 @@ def test_ten_days(machine: Machine, project: Path, days: Days) -> None:
     marker.write_text(json.dumps(value))
     slow = machine.directory / "slow"
     slow.mkdir()
-    (slow / "git").write_text(f'#!/bin/sh\nsleep 3\nexec {shutil.which("git")} "$@"\n')
+    now = slow / "now"
+    (slow / "git").write_text(f'#!/bin/sh\n[ -e {now} ] && sleep 3\nexec {shutil.which("git")} "$@"\n')
     (slow / "git").chmod(0o755)
     path = machine.environ["PATH"]
     machine.environ["PATH"] = f"{slow}{os.pathsep}{path}"
-    client, text = days.open()
+    now.touch()
+    client, text = days.open(started=now.unlink)
     lines = text.splitlines()
     assert lines[0] == "SESSION-GATE: the configuration changed since the last check."
     assert "could not check" in lines[1]
