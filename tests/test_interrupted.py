@@ -15,9 +15,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from kit import Client, Machine, injected, wait_for_exit
+from kit import SILENT, Client, Machine, injected, wait_for_exit
 
 import gate
+from gate.boundary import end_by_hand
+from gate.site import Site
 
 SOURCE = Path(next(iter(gate.__path__)))
 INTERRUPTED = Path(__file__).with_name("interrupted.py")
@@ -80,18 +82,23 @@ class Scenario:
     def next_start(self) -> str:
         """What the next session is shown."""
         value = {"session_id": "after", "cwd": str(self.project), "hook_event_name": "SessionStart"}
-        done = self.machine.gate(
-            "hook", "start", "--client", "claude", cwd=self.project, payload=json.dumps(value).encode()
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", SILENT, "start", "--client", "claude"],
+            input=json.dumps(value).encode(),
+            env=self.machine.environ,
+            cwd=self.project,
+            capture_output=True,
+            check=True,
+            timeout=60,
         )
-        assert done.returncode == 0
         self.machine.settle()
         return injected(done.stdout.decode())
 
     def recovery(self) -> str:
-        """What `gate end` prints once the thing is gone, where that is not green."""
+        """What `gate end` comes to once the thing is gone, where that is not green."""
         (self.project / "left.py").unlink()
-        done = self.machine.gate("end", cwd=self.project)
-        return (done.stdout + done.stderr).decode() if done.returncode else ""
+        examined, trouble = end_by_hand(Site.at(str(self.project), self.machine.environ))
+        return "" if examined.report.state == "ok" and trouble is None else f"{examined.report.findings} {trouble}"
 
 
 def prepare(machine: Machine, project: Path, scenario: str) -> None:
