@@ -271,3 +271,9 @@ def injected(output: str) -> str:
     assert value["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert value["systemMessage"]
     return str(value["hookSpecificOutput"]["additionalContext"])
+
+
+def green(machine: Machine, project: Path) -> None:
+    """Bring a project to where nothing is left behind."""
+    machine.text("end", cwd=project)
+    assert machine.verdict(project) == "green"

@@ -34,8 +34,8 @@ def test_paths(tmp_path: Path) -> None:
     assert (
         settings_path("user", {"HOME": "/home/you", "CLAUDE_CONFIG_DIR": ""}, "") == "/home/you/.claude/settings.json"
     )
-    assert settings_path("project", {}, "/work") == "/work/.claude/settings.json"
-    assert settings_path("local", {}, "/work") == "/work/.claude/settings.local.json"
+    assert settings_path("project", {}, "/a/tree") == "/a/tree/.claude/settings.json"
+    assert settings_path("local", {}, "/a/tree") == "/a/tree/.claude/settings.local.json"
     for wrong in ({}, {"HOME": "you"}, {"HOME": "/home/you", "CLAUDE_CONFIG_DIR": "~/.claude"}):
         with pytest.raises(GateError, match=r"(HOME|CLAUDE_CONFIG_DIR) has to be an absolute path"):
             settings_path("user", wrong, "")
