@@ -52,7 +52,7 @@ def test_an_interpreter_without_a_path_is_refused(monkeypatch: pytest.MonkeyPatc
         ("/home/you/.local/share/pipx/venvs/session-gate", {}, ""),
         ("/home/you/.local/pipx/venvs/session-gate", {}, ""),
         ("/home/you/.local/share/uv/tools/session-gate", {}, ""),
-        ("/home/you/work/.venv", {}, ""),
+        ("/home/you/code/.venv", {}, ""),
         ("/home/you/.cached/venv", {}, ""),
         ("/usr", {}, ""),
         ("/tmp/venv", {}, "temporary"),
