@@ -7,7 +7,7 @@ between an end and another session's start); by subject, none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gate.finding import DEBT, DEFERRED, NOTE, Finding, Subject
 from gate.ledger import safe_id
@@ -19,22 +19,25 @@ from gate.waivers import Waiver, matches
 class Living:
     """Another session that is at work: since when, by the file system's clock, and in which worktree.
 
-    `id` is the session's own, as a file name.
+    `id` is the session's own, as a file name. `shell` says that it is a plain shell: open for days, so what came during
+    another session that ended is charged to that one.
     """
 
     id: str
     written: float
     worktree: str
+    shell: bool = False
 
 
 @dataclass(frozen=True)
 class Baseline:
     """What was already so when a session started: subjects as digests, with their states (None: none was taken), and
-    when its record was written, by the file system's clock (None: that is not known).
+    when its record was written, by the file system's clock (None: that is not known); `shell` as in `Living`.
     """
 
     states: Mapping[str, str] | None = None
     written: float | None = None
+    shell: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,17 @@ class Evidence:
     quiet: tuple[float, float] | None = None
     waivers: Sequence[Waiver] = ()
 
+    @property
+    def of_clients(self) -> Sequence[Baseline]:
+        """The baselines of sessions that were no plain shells'."""
+        return [baseline for baseline in self.baselines if not baseline.shell]
+
 
 @dataclass(frozen=True)
 class Part:
     """Some subjects of a finding that are of one kind; `before` is how many others were there before. `found` says that
     attribution found the kind, and not the check; `owner` is the root of the other project that they belong to,
-    `waiver` what accepts them, though they are debt.
+    `waiver` what accepts them, though they are debt. `by_shell` says that only a plain shell defers them.
     """
 
     kind: str
@@ -81,6 +89,7 @@ class Part:
     found: bool = True
     owner: str = ""
     waiver: Waiver | None = None
+    by_shell: bool = False
 
 
 def key_of(subject: Subject) -> str:
@@ -111,7 +120,11 @@ def attribute(finding: Finding, evidence: Evidence) -> list[Part]:
         if len(kinds[DEFERRED]) <= finding.tolerated:
             kinds[DEFERRED] = []
     before = len(kinds[NOTE])
+    clients = [session for session in evidence.living if not session.shell]
+    by_shell = [s for s in kinds[DEFERRED] if not _at_work(clients, s, evidence)]
+    kinds[DEFERRED] = [s for s in kinds[DEFERRED] if s not in by_shell]
     own = [Part(kind, subjects, before if kind == DEBT else 0) for kind, subjects in kinds.items() if subjects]
+    own += [Part(DEFERRED, by_shell, by_shell=True)] if by_shell else []
     own += [Part(NOTE, subjects, waiver=waiver) for waiver, subjects in waived.items()]
     return own + [Part(NOTE, subjects, owner=owner) for owner, subjects in others.items()]
 
@@ -134,7 +147,10 @@ def kind_of(subject: Subject, evidence: Evidence) -> str:
     key = key_of(subject)
     if key in evidence.debts:
         return DEBT
-    if any(_is_at_work(session, subject, evidence.worktrees) for session in evidence.living):
+    at_work = _at_work(evidence.living, subject, evidence)
+    if any(not session.shell for session in at_work):
+        return DEFERRED
+    if at_work and not _came_during_one_that_ended(subject, replace(evidence, baselines=evidence.of_clients)):
         return DEFERRED
     if _is_quiet(subject, evidence):
         return NOTE
@@ -184,6 +200,10 @@ def _is_part_of(subject: Subject, states: Mapping[str, str], at: float | None) -
     if at is None or subject.changed is None or subject.changed > at:
         return False
     return any(key_of(Subject(key)) in states for key in subject.within)
+
+
+def _at_work(living: Sequence[Living], subject: Subject, evidence: Evidence) -> list[Living]:
+    return [session for session in living if _is_at_work(session, subject, evidence.worktrees)]
 
 
 def _is_at_work(session: Living, subject: Subject, worktrees: frozenset[str]) -> bool:

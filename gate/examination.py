@@ -11,7 +11,7 @@ from gate.attribution import Living
 from gate.baseline import read_baseline
 from gate.clock import rfc3339
 from gate.finding import SKIPPED, UNKNOWN
-from gate.ledger import END_ALONE, ENDING, Record
+from gate.ledger import END_ALONE, ENDING, SHELL, Record
 from gate.marker import UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
@@ -74,7 +74,7 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
         first_seen=_first_seen(marker),
         before=before,
         ended=bool(ended or unreadable),
-        living=[Living(record.session, record.written, record.worktree) for record in at_work],
+        living=[Living(r.session, r.written, r.worktree, r.client == SHELL) for r in at_work],
         session=session_data(ended),
         first=surveyed.first,
         worktrees=frozenset(r.worktree for r in [*look.records, *([mine] if mine is not None else [])]),
@@ -85,7 +85,8 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
 
 
 def _before(site: Site, record: Record) -> Before:
-    return Before(read_baseline(site, record), None if record.source == END_ALONE else record.written)
+    written = None if record.source == END_ALONE else record.written
+    return Before(read_baseline(site, record), written, record.client == SHELL)
 
 
 def _taken(site: Site, records: Sequence[Record]) -> list[Before]:

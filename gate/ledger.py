@@ -36,6 +36,9 @@ END_ALONE = "end"
 """The source of a record that only an end has written: of this session no start is known."""
 
 
+SHELL = "shell"
+"""The client of a plain shell's sessions. A person's shells are open for days, so that one is there proves little."""
+
 Identity = tuple[str, float]
 
 

@@ -26,11 +26,12 @@ Seen = Mapping[str, Sequence[tuple[Subject, str]]]
 @dataclass(frozen=True)
 class Before:
     """What was so at a session's start (None: no baseline was taken), and when its record was written, by the file
-    system's clock (None: that is not known).
+    system's clock (None: that is not known). `shell` says that it was a plain shell's.
     """
 
     states: States | None = None
     written: float | None = None
+    shell: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
         memory[check.name] = _remember(check, result, outcome, parts, reported, known)
         if outcome in (CLEAN, DEBT) and not any(finding.kind == UNKNOWN for finding in result.findings):
             own = [part for _, part in parts if not part.owner and part.waiver is None]
-            seen[check.name] = [(subject, part.kind) for part in own for subject in part.subjects]
+            # What a plain shell defers was there before whatever session begins now.
+            seen[check.name] = [(s, NOTE if part.by_shell else part.kind) for part in own for s in part.subjects]
         waived += [part.waiver for _, part in parts if part.waiver is not None]
         for finding, part in parts:
             if part.owner and len(part.subjects) > finding.tolerated:
@@ -162,7 +164,7 @@ def _came_after(subject: Subject, looked: float | None) -> bool:
 def _evidence(check: Check, known: Known) -> Evidence:
     remembered = known.memory.get(check.name, {})
     baselines = [
-        Baseline(None if before.states is None else before.states.get(check.name), before.written)
+        Baseline(None if before.states is None else before.states.get(check.name), before.written, before.shell)
         for before in known.before
     ]
     if "carried" in remembered:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,7 @@ NOTHING_KNOWN = Baseline()
 
 
 OTHER = Living("other", WRITTEN, HERE)
+SHELL = replace(OTHER, shell=True)
 ODD = Living(safe_id("an odd/id"), WRITTEN, HERE)
 BOTH = frozenset({HERE, OTHER_TREE})
 
@@ -82,6 +85,15 @@ BOTH = frozenset({HERE, OTHER_TREE})
         (path(tag="other", worktree=None), Evidence(living=[OTHER]), "deferred"),
         (path(tag="an odd/id", worktree=None), Evidence(living=[ODD]), "deferred"),
         (path(tag="dead", changed=AFTER), Evidence(living=[OTHER]), "debt"),
+        # beside a plain shell, which is open for days, a session that ended answers for what came during it
+        (path(changed=AFTER), Evidence(living=[SHELL]), "deferred"),
+        (path(changed=AFTER), Evidence(living=[SHELL], baselines=[taken()], ended=True), "debt"),
+        (path(changed=AFTER), Evidence(living=[SHELL, OTHER], baselines=[taken()], ended=True), "deferred"),
+        (
+            path(changed=AFTER),
+            Evidence(living=[SHELL], baselines=[replace(taken(), shell=True)], ended=True),
+            "deferred",
+        ),
         # a first look charges nobody with what people keep
         (path(), Evidence(first=True), "note"),
         # in a worktree where nobody's record stands, a living session's helpers work

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAMES = ("claude",)
+NAMES = ("claude", "shell")
 """The clients that `--client` takes, each a module of this package."""
 
 

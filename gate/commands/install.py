@@ -12,19 +12,20 @@ import click
 
 from gate.commands.common import Call, common_options
 from gate.quote import line, name
-from gate.wiring import claude_hooks, claude_install, claude_warnings
-from gate.wiring.claude_install import Change, Place
+from gate.wiring import claude_install, claude_warnings, shell_install
+from gate.wiring.change import ADDED, ALREADY, NOTHING, REMOVED, UPDATED, Change, Place
 from gate.wiring.claude_settings import PROJECT, SCOPES, USER, worktree_of
-from gate.wiring.this_installation import find_installation
+from gate.wiring.shell_block import SHELLS
+from gate.wiring.this_installation import find_installation, of_installation
 
-CLIENTS = ("claude",)
+CLIENTS = ("claude", *SHELLS)
 
 _WORDS = {
-    claude_hooks.ADDED: "added",
-    claude_hooks.UPDATED: "updated",
-    claude_hooks.ALREADY: "already installed",
-    claude_hooks.REMOVED: "removed",
-    claude_hooks.NOTHING: "nothing to remove",
+    ADDED: "added",
+    UPDATED: "updated",
+    ALREADY: "already installed",
+    REMOVED: "removed",
+    NOTHING: "nothing to remove",
 }
 
 
@@ -46,14 +47,20 @@ def _options(command: Callable[..., int]) -> Callable[..., int]:
 @_options
 @common_options
 def install(call: Call, client: str, scope: str, dry_run: bool) -> int:
-    """Put the gate's start and end hooks into the settings of CLIENT.
+    """Put the gate's start and end into the settings of CLIENT, or into the start file of a shell.
 
     What stands there stays as it is: only entries of the gate's are added or updated. Project and local settings are
-    those at the root of the worktree; the client reads them for sessions that are started in that directory.
+    those at the root of the worktree; the client reads them for sessions that are started in that directory. A shell
+    has the user's alone.
     """
-    place = _place(call, scope)
-    change = claude_install.install(scope, place, find_installation, dry_run)
-    warnings = claude_warnings.of_install(change, place.environ, call.directory, find_installation())
+    place = _place(call, client, scope)
+    found = find_installation()
+    if client in SHELLS:
+        change = shell_install.install(client, place, found, dry_run)
+        warnings = [*of_installation(place.environ, found, client), *shell_install.warnings(client, place)]
+    else:
+        change = claude_install.install(scope, place, lambda: found, dry_run)
+        warnings = claude_warnings.of_install(change, place.environ, call.directory, found)
     _answer(call, client, change, warnings)
     return 0
 
@@ -62,18 +69,23 @@ def install(call: Call, client: str, scope: str, dry_run: bool) -> int:
 @_options
 @common_options
 def uninstall(call: Call, client: str, scope: str, dry_run: bool) -> int:
-    """Take the gate's hooks out of the settings of CLIENT.
+    """Take the gate's hooks out of the settings of CLIENT, or out of the start file of a shell.
 
     Where nothing else has changed since, the file is again what it was to the byte (and gone if there was none), else
     only the gate's entries go.
     """
-    place = _place(call, scope)
+    place = _place(call, client, scope)
+    if client in SHELLS:
+        _answer(call, client, shell_install.uninstall(client, place, dry_run), [])
+        return 0
     change = claude_install.uninstall(scope, place, dry_run)
     _answer(call, client, change, claude_warnings.of_uninstall(change, place.environ, call.directory))
     return 0
 
 
-def _place(call: Call, scope: str) -> Place:
+def _place(call: Call, client: str, scope: str) -> Place:
+    if client in SHELLS and scope != USER:
+        raise click.UsageError(f"--scope {scope}: {client} has one start file, the user's; leave --scope out")
     site = call.site()
     worktree = worktree_of(call.directory) if scope != USER else ""
     return Place(os.environ, worktree, site.state.root, site.clock.now())
@@ -85,13 +97,13 @@ def _answer(call: Call, client: str, change: Change, warnings: Sequence[str]) ->
     elif change.dry and change.changed:
         call.console.stream.write(_shown(_diff(change), call.console.stream.isatty()))
     else:
-        _print(call, change)
+        _print(call, client, change)
     call.console.stream.flush()
     for warning in warnings:
         click.echo(f"session-gate: warning: {line(warning)}", err=True)
 
 
-def _print(call: Call, change: Change) -> None:
+def _print(call: Call, client: str, change: Change) -> None:
     words = ", ".join(f"{event} {_WORDS[what]}" for event, what in change.done.items())
     ending = "" if change.changed else "; nothing changed"
     call.console.print(f"{change.file.shown}: {words}{ending}")
@@ -101,10 +113,12 @@ def _print(call: Call, change: Change) -> None:
         call.console.print("There was no such file before, so there is no backup.")
     if change.changed and change.after is None:
         call.console.print("The file was made for these hooks alone, and is gone.")
+    elif change.changed and client in SHELLS:
+        call.console.print(f"{client} reads it when it starts the next time.")
     elif change.changed:
         where = "" if change.scope == USER else f", of sessions started in {name(_directory(change), 1000)} itself"
         call.console.print(f"Claude Code reads it at its next start{where}.")
-    if change.scope == PROJECT and claude_hooks.ADDED in change.done.values():
+    if change.scope == PROJECT and ADDED in change.done.values():
         call.console.print("Commit it, and the sessions of everyone who has session-gate installed call it.")
 
 

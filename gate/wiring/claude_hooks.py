@@ -11,11 +11,9 @@ from typing import Any
 
 from gate.clients.claude import HOOKS, NAME
 from gate.wiring import jsonedit
+from gate.wiring.change import ADDED, ALREADY, NOTHING, REMOVED, UPDATED
 from gate.wiring.jsontree import JsonError, Node, parse
 from gate.wiring.own_commands import boundary_of, mentions_gate
-
-ADDED, UPDATED, ALREADY, REMOVED, NOTHING = "added", "updated", "already", "removed", "nothing"
-"""What became of an event's entry."""
 
 FILE = ""
 """In what was made: the file itself. The other places are `hooks` and `hooks.<event>`."""

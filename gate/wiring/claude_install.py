@@ -7,52 +7,20 @@ either the old settings or the new ones, and a record that is true of them or ch
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 
 from gate.clients import claude
 from gate.errors import GateError
 from gate.quote import name
 from gate.wiring import claude_hooks
+from gate.wiring.change import NOTHING, Change, Place
 from gate.wiring.claude_hooks import FILE, Plan
 from gate.wiring.claude_settings import PROJECT, USER, read_tree, settings_path, unreadable
 from gate.wiring.install_record import Keeper, Record, stands_for
 from gate.wiring.installed_line import Installation, absolute_line, shared_line
 from gate.wiring.jsontree import JsonError
 from gate.wiring.settings_file import SettingsFile, remove_directories
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where settings and state are: the environment, the worktree that project and local settings lie in, the state
-    directory, and the time (seconds since the epoch).
-    """
-
-    environ: Mapping[str, str]
-    worktree: str
-    state_root: str
-    now: float
-
-
-@dataclass(frozen=True)
-class Change:
-    """What became of a settings file, or would become (`dry`): its bytes before and after (None: no file), what was
-    done for each event, and where the backup is (empty: none was needed).
-    """
-
-    scope: str
-    file: SettingsFile
-    before: bytes | None
-    after: bytes | None
-    done: Mapping[str, str] = field(default_factory=dict)
-    backup: str = ""
-    dry: bool = False
-
-    @property
-    def changed(self) -> bool:
-        """Whether anything changes."""
-        return self.before != self.after
 
 
 def lines(scope: str, path: str, installation: Callable[[], Installation]) -> dict[str, str]:
@@ -101,7 +69,7 @@ def uninstall(scope: str, place: Place, dry: bool = False) -> Change:
     if tree is None or not claude_hooks.entries(tree):
         if not dry:
             keeper.forget()
-        nothing = {event: claude_hooks.NOTHING for event, _, _ in claude.HOOKS}
+        nothing = {event: NOTHING for event, _, _ in claude.HOOKS}
         return Change(scope, file, file.data, file.data, nothing, dry=dry)
     with nullcontext() if dry else keeper.lock():
         file = SettingsFile(path)

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from gate.clients import claude
 from gate.errors import UnknownError
 from gate.quote import name
-from gate.wiring.claude_install import Change
+from gate.wiring.change import Change
 from gate.wiring.claude_settings import LOCAL, PROJECT, Wiring, look_at
 from gate.wiring.installed_line import Installation
 from gate.wiring.jsontree import Node, parse
-from gate.wiring.this_installation import why_not_lasting
+from gate.wiring.this_installation import of_installation
 from gate.world.git import Git
 
 GIT_TIMEOUT = 5.0
@@ -25,7 +25,8 @@ GIT_TIMEOUT = 5.0
 def of_install(change: Change, environ: Mapping[str, str], directory: str, installation: Installation) -> list[str]:
     """What to say after an installation."""
     wiring = look_at(environ, directory)
-    warnings = _of_installation(change.scope, environ, installation)
+    # The project's line names no installation.
+    warnings = of_installation(environ, installation, claude.NAME) if change.scope != PROJECT else []
     warnings += _elsewhere(change, wiring, "both call the gate, so each start is told twice, at twice the cost")
     warnings += _switched_off(change, wiring) + _hindered(change, wiring)
     if change.scope == LOCAL and _git_lists(environ, change.file.path):
@@ -39,24 +40,6 @@ def of_install(change: Change, environ: Mapping[str, str], directory: str, insta
 def of_uninstall(change: Change, environ: Mapping[str, str], directory: str) -> list[str]:
     """What to say after an uninstallation."""
     return _elsewhere(change, look_at(environ, directory), "the gate is still called from there")
-
-
-def _of_installation(scope: str, environ: Mapping[str, str], installation: Installation) -> list[str]:
-    if scope == PROJECT:  # its line names no installation
-        return []
-    warnings = []
-    reason = why_not_lasting(sys.prefix, environ)
-    if reason:
-        warnings.append(
-            f"{name(sys.prefix, 1000)} will not last: {reason}. Once it is gone each start says that the gate did "
-            "not run; put session-gate where it stays (pipx install, uv tool install) and install the hooks from there"
-        )
-    if not installation.script:
-        warnings.append(
-            "no session-gate command stands beside this Python: after an upgrade of Python the hooks will say that "
-            "the gate did not run, until gate install claude is run again"
-        )
-    return warnings
 
 
 def _elsewhere(change: Change, wiring: Wiring, meaning: str) -> list[str]:

@@ -91,7 +91,7 @@ class Keeper:
         """Keep these bytes; the path of the copy. `now` is in seconds since the epoch. Raises StateError."""
         stamp = rfc3339(now).replace(":", "")
         taken = set(os.listdir(self.directory))
-        names = (f"{stamp}{f'-{number}' if number else ''}.json" for number in range(len(taken) + 1))
+        names = (f"{stamp}{f'-{number}' if number else ''}.backup" for number in range(len(taken) + 1))
         path = os.path.join(self.directory, next(name for name in names if name not in taken))
         files.write(path, data)
         return path
@@ -106,7 +106,7 @@ class Keeper:
     def thin_out(self) -> None:
         """Remove the oldest backups."""
         record = self.record()
-        names = sorted(name for name in os.listdir(self.directory) if name[:1].isdigit() and name.endswith(".json"))
+        names = sorted(name for name in os.listdir(self.directory) if name.endswith(".backup"))
         for name in names[:-BACKUPS_KEPT]:
             if record is None or name != record.original:
                 files.remove(os.path.join(self.directory, name))

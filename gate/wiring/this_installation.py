@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import gate
 from gate.errors import GateError
+from gate.quote import name
 from gate.wiring.installed_line import SCRIPT, Installation
 
 
@@ -38,6 +39,23 @@ def _console_script(directories: Sequence[str]) -> str:
         if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return ""
+
+
+def of_installation(environ: Mapping[str, str], installation: Installation, client: str) -> list[str]:
+    """What a person should know of an installation that the lines for this client name, and that will not last."""
+    warnings = []
+    reason = why_not_lasting(sys.prefix, environ)
+    if reason:
+        warnings.append(
+            f"{name(sys.prefix, 1000)} will not last: {reason}. Once it is gone each start says that the gate did "
+            "not run; put session-gate where it stays (pipx install, uv tool install) and install the hooks from there"
+        )
+    if not installation.script:
+        warnings.append(
+            "no session-gate command stands beside this Python: after an upgrade of Python the hooks will say that "
+            f"the gate did not run, until gate install {client} is run again"
+        )
+    return warnings
 
 
 def why_not_lasting(prefix: str, environ: Mapping[str, str]) -> str:

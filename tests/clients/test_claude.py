@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -36,6 +37,29 @@ def test_what_a_session_leaves_is_in_the_next_ones_first_request(
     assert claude.run(project).told() == []  # the thing is gone
     assert machine.verdict(project) == "green"
     assert claude.run(project).told() == []  # and a green start does not even look
+
+
+def test_nothing_of_a_green_session_differs_from_one_without_the_gate(
+    bare_claude: Claude, machine: Machine, project: Path
+) -> None:
+    steps = bash("echo one two"), bash("pwd")
+    bare_claude.run(project, *steps)  # the very first writes down its own things
+    without = bare_claude.run(project, *steps)
+    bare_claude.install()
+    machine.text("end", cwd=project)
+    bare_claude.run(project, *steps)
+    with_it = bare_claude.run(project, *steps)
+    assert machine.verdict(project) == "green"
+    assert len(with_it.turns()) == len(without.turns()) == 3
+    for one, other in zip(with_it.turns(), without.turns(), strict=True):
+        assert comparable(one.body) == comparable(other.body)
+
+
+def comparable(body: object) -> object:
+    """A request without what differs between any two: ids, times, and the client's attribution of them."""
+    text = json.dumps(body, indent=1, sort_keys=True)
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", text)
+    return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+Z?|\bcch=[0-9a-f]+|toolu_\w+", "ONE-OF-MANY", text)
 
 
 def test_a_killed_session_is_named(claude: Claude, machine: Machine, project: Path) -> None:

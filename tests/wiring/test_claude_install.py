@@ -136,10 +136,10 @@ def test_the_backup_that_leads_back_is_never_thinned_out(home: Home) -> None:
     assert home.uninstall().changed
     assert home.holds() == before
     (directory,) = home.state.glob("settings/*")
-    assert 20 <= len(list(directory.glob("2*.json"))) <= 21
+    assert 20 <= len(list(directory.glob("*.backup"))) <= 21
     home.install()
     home.uninstall()
-    assert len(list(directory.glob("2*.json"))) == 20
+    assert len(list(directory.glob("*.backup"))) == 20
 
 
 def test_nothing_is_written_where_there_is_nothing_to_do(home: Home) -> None:

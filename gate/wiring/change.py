@@ -1,0 +1,43 @@
+"""What an installation does to a file: where, what became of it, and of each of the gate's entries in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gate.wiring.settings_file import SettingsFile
+
+ADDED, UPDATED, ALREADY, REMOVED, NOTHING = "added", "updated", "already", "removed", "nothing"
+"""What became of an entry."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where settings and state are: the environment, the worktree that project and local settings lie in, the state
+    directory, and the time (seconds since the epoch).
+    """
+
+    environ: Mapping[str, str]
+    worktree: str
+    state_root: str
+    now: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of a settings file, or would become (`dry`): its bytes before and after (None: no file), what was
+    done for each event, and where the backup is (empty: none was needed).
+    """
+
+    scope: str
+    file: SettingsFile
+    before: bytes | None
+    after: bytes | None
+    done: Mapping[str, str] = field(default_factory=dict)
+    backup: str = ""
+    dry: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changes."""
+        return self.before != self.after
