@@ -6,6 +6,7 @@ Loaded on demand: nothing on the silent path imports it.
 from __future__ import annotations
 
 from gate.check import Check, Context, Options, hookimpl, incident_text, option
+from gate.clock import local_second
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, MACHINE, NOTE, PROJECT, UNKNOWN, Chosen, Finding, Subject
 from gate.quote import Phrase, ShellWord, say
@@ -14,11 +15,14 @@ from gate.world.gitstatus import Entry, Status, plainly, read_statuses
 from gate.world.holders import Fate, Holder, fate_of, is_git_at_work, parse_reason
 from gate.world.leftovers import Leftover, Signs, Survey, measure_all
 from gate.world.locks import Lock, LockSearch
+from gate.world.orphans import Orphan, find_orphans
 from gate.world.processes import Process
+from gate.world.programs import KEPT
 from gate.world.recorders import RECORDERS, recorder_of
 from gate.world.remedies import gitlink_remedy, lock_remedy, worktree_remedy
 from gate.world.traces import trace
 from gate.world.tree import Held, find_roots, measure, memory_file_system
+from gate.world.weights import Weight, weigh_processes
 from gate.world.worktree_life import CACHES, operation
 from gate.world.worktrees import AGENT_ROOTS, Worktree, shown
 
@@ -26,6 +30,7 @@ __all__ = [
     "AGENT_ROOTS",
     "CACHES",
     "DEBT",
+    "KEPT",
     "MACHINE",
     "NOTE",
     "PROJECT",
@@ -44,6 +49,7 @@ __all__ = [
     "Lock",
     "LockSearch",
     "Options",
+    "Orphan",
     "Phrase",
     "Process",
     "ShellWord",
@@ -54,14 +60,17 @@ __all__ = [
     "Subject",
     "Survey",
     "UnknownError",
+    "Weight",
     "Worktree",
     "duration",
     "fate_of",
+    "find_orphans",
     "find_roots",
     "gitlink_remedy",
     "hookimpl",
     "incident_text",
     "is_git_at_work",
+    "local_second",
     "lock_remedy",
     "measure",
     "measure_all",
@@ -76,5 +85,6 @@ __all__ = [
     "shown",
     "size",
     "trace",
+    "weigh_processes",
     "worktree_remedy",
 ]

@@ -54,7 +54,7 @@ class Evidence:
 
     `owner` gives the root of the other project that a subject belongs to (empty: not another's) and whether only that
     project's debt says so. `quiet` are two times between which nobody but a person can have worked (exclusive,
-    inclusive). `waivers` are those in force.
+    inclusive). `waivers` are those in force, `over` the sessions that are known to have ended.
     """
 
     debts: frozenset[str] = frozenset()
@@ -69,6 +69,7 @@ class Evidence:
     owner: Callable[[Subject], tuple[str, bool]] = lambda _: ("", False)
     quiet: tuple[float, float] | None = None
     waivers: Sequence[Waiver] = ()
+    over: frozenset[str] = frozenset()
 
     @property
     def of_clients(self) -> Sequence[Baseline]:
@@ -151,6 +152,8 @@ def kind_of(subject: Subject, evidence: Evidence) -> str:
     if any(not session.shell for session in at_work):
         return DEFERRED
     if at_work and not _came_during_one_that_ended(subject, replace(evidence, baselines=evidence.of_clients)):
+        return DEFERRED
+    if subject.at_work and safe_id(subject.tag or "") not in evidence.over:
         return DEFERRED
     if _is_quiet(subject, evidence):
         return NOTE

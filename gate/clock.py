@@ -117,6 +117,12 @@ def local(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
+def local_second(seconds: float, now: float) -> str:
+    """The same to the second, for what began at once: `10:11:44`, with its date where that is not today's."""
+    then, today = time.localtime(seconds), time.localtime(now)
+    return time.strftime("%H:%M:%S" if then[:3] == today[:3] else "%Y-%m-%d %H:%M:%S", then)
+
+
 def local_day(seconds: float) -> str:
     """The local date of epoch seconds: `2026-11-30`."""
     return time.strftime("%Y-%m-%d", time.localtime(seconds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,6 +80,7 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
         worktrees=frozenset(r.worktree for r in [*look.records, *([mine] if mine is not None else [])]),
         owner=neighbours.owner,
         waivers=lambda check: surveyed.waivers.of(check, site.project.root, surveyed.when),
+        over=frozenset(_ended_before(look)).union(record.session for record in ended),
         quiet=None if look.damaged else _quiet(site, look, surveyed, ended),
     )
 
@@ -116,8 +117,11 @@ def _is_of_earlier_boot(record: Record, site: Site) -> bool:
 
 
 def _own_sessions(look: Look) -> set[str]:
-    over = look.marker.data.get("ended", {}) if look.marker is not None else {}
-    return {record.session for record in look.records}.union(over)
+    return {record.session for record in look.records}.union(_ended_before(look))
+
+
+def _ended_before(look: Look) -> Collection[str]:
+    return look.marker.data.get("ended", {}) if look.marker is not None else ()
 
 
 def _not_run(surveyed: Survey) -> list[dict[str, Any]]:

@@ -31,7 +31,8 @@ class Subject:
     `changed` is the file system's time of its last change, in epoch seconds, None where it has none that tells.
     `worktree` is the working tree it lies in, `tag` the session named in a process's environment, `directory` a
     process's working directory: by these the engine attributes it. `within` are the keys of what it may have been a
-    part of at an earlier look (a file: the directories above it). `detail` is a line about it alone.
+    part of at an earlier look (a file: the directories above it). `at_work` says that the session named by the tag may
+    still be going on, for all that the check could see. `detail` is a line about it alone.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Subject:
     tag: str | None = None
     directory: str | None = None
     within: tuple[str, ...] = ()
+    at_work: bool = False
     detail: Phrase | None = None
 
     @property

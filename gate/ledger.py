@@ -16,7 +16,7 @@ from gate.project import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from gate.liveness import Stat
@@ -47,13 +47,14 @@ class Record:
 
     `session` is the session's id as a file name, `id` that of the file: another one where the first was taken. `since`
     is when it began by the wall clock (shown to people), `written` the same by the file system's clock (compared with
-    files). Not stored but seen when the ledger was read: `alive`, of its owner; `pulse`, that its
-    transcript changed a short while ago; `finishing`, that its finisher is at work.
+    files), `running` what its client left running at its end (`running_below`). Not stored but seen when the ledger was
+    read: `alive`, of its owner; `pulse`, that its transcript changed a short while ago; `finishing`, that its finisher
+    is at work.
     """
 
     __slots__ = (
-        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "pulse", "root", "session", "since",
-        "source", "state", "transcript", "worktree", "written",
+        "alive", "client", "cwd", "ended", "finishing", "id", "owner", "place", "pulse", "root", "running", "session",
+        "since", "source", "state", "transcript", "worktree", "written",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +73,7 @@ class Record:
         state: str = OPEN,
         ended: float | None = None,
         session: str = "",
+        running: Sequence[str] = (),
     ) -> None:
         self.id = id
         self.session = session or id
@@ -87,6 +89,7 @@ class Record:
         self.root = root
         self.state = state
         self.ended = ended
+        self.running = list(running)
         self.alive: bool | None = None
         self.pulse = False
         self.finishing = False
@@ -116,6 +119,7 @@ class Record:
             "source": self.source,
             "transcript": self.transcript,
             "root": self.root,
+            **({"running": self.running} if self.running else {}),
         }
 
 
@@ -156,6 +160,7 @@ def parse(data: bytes) -> Record:
             state=value["state"],
             ended=None if value["ended"] is None else parse_rfc3339(value["ended"]),
             session=value["session"],
+            running=[str(key) for key in value.get("running", [])],
         )
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
         raise DamagedError("is not a complete record") from None

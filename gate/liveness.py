@@ -16,15 +16,34 @@ if TYPE_CHECKING:
 
 
 class Stat:
-    """One process as `/proc/PID/stat` tells it: times in the kernel's ticks since boot."""
+    """One process as `/proc/PID/stat` tells it: times in the kernel's ticks since boot. `group` and `session` are the
+    ids of its process group and process session, `terminal` says whether that has a controlling terminal, `used` is
+    processor time in ticks, `memory` resident pages.
+    """
 
-    __slots__ = ("name", "ppid", "started", "state")
+    __slots__ = ("group", "memory", "name", "ppid", "session", "started", "state", "terminal", "used")
 
-    def __init__(self, name: str, state: str, ppid: int, started: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        state: str,
+        ppid: int,
+        started: int,
+        group: int = 0,
+        session: int = 0,
+        terminal: bool = False,
+        used: int = 0,
+        memory: int = 0,
+    ) -> None:
         self.name = name
         self.state = state
         self.ppid = ppid
         self.started = started
+        self.group = group
+        self.session = session
+        self.terminal = terminal
+        self.used = used
+        self.memory = memory
 
 
 class Place:
@@ -65,9 +84,12 @@ def parse_stat(text: bytes) -> Stat | None:
     """The fields of proc(5) that matter here; the name is in parentheses and may itself hold some."""
     opened, closed = text.find(b"("), text.rfind(b")")
     fields = text[closed + 1 :].split()
-    if opened < 0 or len(fields) < 20:
+    if opened < 0 or len(fields) < 22:
         return None
-    return Stat(os.fsdecode(text[opened + 1 : closed]), fields[0].decode(), int(fields[1]), int(fields[19]))
+    name, state = os.fsdecode(text[opened + 1 : closed]), fields[0].decode()
+    ppid, group, session, terminal, started, memory = (int(fields[place]) for place in (1, 2, 3, 4, 19, 21))
+    used = int(fields[11]) + int(fields[12])
+    return Stat(name, state, ppid, started, group, session, terminal != 0, used, memory)
 
 
 def _refuse_hidden(pid: int) -> None:
@@ -96,6 +118,37 @@ def _psutil_stat(pid: int) -> Stat | None:
         return None
     except psutil.AccessDenied:
         raise PermissionError(pid) from None
+
+
+MOST_RUNNING = 500
+"""How many descendants of a process are listed."""
+
+
+def running_below(pid: int, proc: str = "/proc") -> list[str]:
+    """The descendants of a process, each as `pid:start` in the kernel's ticks. Linux only, and empty where the kernel
+    does not list children (proc(5), CONFIG_PROC_CHILDREN); a walk over all processes would cost too much here.
+    """
+    found: list[str] = []
+    waiting = [str(pid)]
+    while waiting and len(found) < MOST_RUNNING:
+        parent = waiting.pop(0)
+        try:
+            threads = os.listdir(f"{proc}/{parent}/task")
+        except OSError:
+            continue
+        for thread in threads:
+            try:
+                with open(f"{proc}/{parent}/task/{thread}/children", "rb") as file:
+                    children = file.read().decode("ascii").split()
+                for child in children:
+                    with open(f"{proc}/{child}/stat", "rb") as file:
+                        stat = parse_stat(file.read())
+                    if stat is not None:
+                        waiting.append(child)
+                        found.append(f"{child}:{stat.started}")
+            except OSError:
+                continue
+    return found[:MOST_RUNNING]
 
 
 class Owner:

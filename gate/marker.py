@@ -181,6 +181,7 @@ _OPTIONAL: dict[str, Fits] = {
     "configuration": _object({}, {}),
     "ended": _table_of(_text),
     "loosened": _list_of(_text),
+    "kin": _table_of(_text),
     "made": _list_of(_text),
     "told": _table_of(_time),
     "waived_until": _length,

@@ -23,7 +23,7 @@ from gate.check import NAMESPACE, Check, Specification
 from gate.own_checks import find_files, load_file
 from gate.soundness import RefusedError, fit, told
 
-BUILT_IN = ("capture_streams", "temp_size", "stale_locks", "uncommitted_paths", "old_worktrees")
+BUILT_IN = ("capture_streams", "left_processes", "temp_size", "stale_locks", "uncommitted_paths", "old_worktrees")
 """The checks of this package, worst first: the order in which findings are shown."""
 
 PATIENCE = 10.0

@@ -46,7 +46,7 @@ class Known:
     `owner` is the root of the other project that a check's subject belongs to, and whether only its debt says so.
     `quiet` are two times, by the file system's clock, between which nobody but a person can have worked; the first is
     None where that is since each check's last look. `worktrees` are those in which a session's record stands, `waivers`
-    gives those of a check that are in force and those that are over.
+    gives those of a check that are in force and those that are over; `over` are the sessions known to have ended.
     """
 
     now: float
@@ -62,6 +62,7 @@ class Known:
     owner: Callable[[str, Subject], tuple[str, bool]] = lambda _check, _subject: ("", False)
     quiet: tuple[float | None, float] | None = None
     waivers: Callable[[str], tuple[Sequence[Waiver], Sequence[Waiver]]] = lambda _check: ((), ())
+    over: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ def _evidence(check: Check, known: Known) -> Evidence:
         owner=(lambda subject: known.owner(check.name, subject)) if check.scope == MACHINE else lambda _: ("", False),
         quiet=_quiet(check, known, remembered),
         waivers=known.waivers(check.name)[0],
+        over=known.over,
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from gate.errors import DamagedError
-from gate.ledger import ENDING, LEAVING, Record, is_fired_again, safe_id
-from gate.liveness import find_owner
+from gate.ledger import ENDING, LEAVING, SHELL, Record, is_fired_again, safe_id
+from gate.liveness import find_owner, running_below
 from gate.project import working_directory
 from gate.site import Site
 
@@ -110,6 +110,15 @@ def record_to_end(site: Site, session: str, owner: Owner | None) -> tuple[Site, 
         if found is not None and found.root:
             return site.with_state_of(key, found.root), found
     return site, None
+
+
+def mark_ended(record: Record, owner: Owner | None, now: float) -> float:
+    """Turn a record to `ending`, with what its client leaves running; when, in epoch seconds."""
+    record.state = ENDING
+    record.ended = now
+    if owner is not None and record.client != SHELL:  # a person's own jobs may outlive a terminal
+        record.running = running_below(owner.pid)
+    return now
 
 
 def _pick(records: Sequence[Record], owner: Owner | None) -> Record | None:

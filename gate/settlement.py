@@ -97,6 +97,7 @@ def marker_data(site: Site, before: Marker | None, examined: Examination) -> dic
         "loosened": _still_to_say(old, snapshot),
         "memory": report.memory,
         "made": sorted(surveyed.made),
+        "kin": dict(surveyed.kin),
         **_until(report.waived),
         "ended": dict(list((old.get("ended", {}) | _ended(examined.ended)).items())[-MOST_ENDED:]),
         "shown": old.get("shown", {}) if report.state == DEBT else {},

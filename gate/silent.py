@@ -18,7 +18,7 @@ if __name__ == "__main__":
 from gate import detach, files, fired, payload
 from gate.clients import NAMES
 from gate.errors import GateError, StateError
-from gate.ledger import END_ALONE, ENDING, LEAVING, OPEN, safe_id
+from gate.ledger import END_ALONE, LEAVING, OPEN, safe_id
 from gate.marker import UNWRITTEN
 from gate.project import working_directory
 from gate.sessions import (
@@ -26,6 +26,7 @@ from gate.sessions import (
     event_directory,
     find_session_owner,
     handed_over,
+    mark_ended,
     move_record,
     new_record,
     own_record,
@@ -156,13 +157,12 @@ def end(site: Site, client: Any, event: Event) -> None:
         lock = files.Lock(site.state.ledger.lock_path(record.id))
         if not lock.acquire(timeout=0.2):  # a mere look whether it is held takes it for a moment
             return  # a finisher of this session is at work: some clients fire their end three times
-        record.state = ENDING
-        record.ended = site.clock.now()
+        ended = mark_ended(record, owner, site.clock.now())
         site.state.ledger.write(record)
     except StateError:
         _distrust(site)
         raise
-    fired.note(site.state.directory, record.client, fired.END, record.ended)
+    fired.note(site.state.directory, record.client, fired.END, ended)
     if site.project.key == site.state.key:  # else the project is gone, and with it whatever could be looked at
         follow(site, "finish", record.id, keep=lock.fd)
 

@@ -14,6 +14,7 @@ from gate.check import Check, Context
 from gate.config import configuration as config
 from gate.directories import config_file
 from gate.errors import GateError, StateError
+from gate.kin import kin
 from gate.ledger import ENDING, Identity, Record
 from gate.marker import Marker
 from gate.project import digest
@@ -58,6 +59,7 @@ class Survey:
     only: Sequence[str]
     stamp: Sequence[str]
     waivers: Waivers
+    kin: Mapping[str, str]
 
 
 def survey(
@@ -95,8 +97,10 @@ def survey(
     ended = frozenset(record.identity for record in over)
     made = _made_in_session(look)
     git = Git(site.environ)
+    processes = ProcessTable()
+    processes.kin = kin(processes, look.marker, over)
     try:
-        make_context = _context_maker(site, configuration, git, mine, look, made)
+        make_context = _context_maker(site, configuration, git, processes, mine, look, made)
         results = run_suite(checks, make_context, limit, on_change)
     finally:
         git.close()
@@ -118,6 +122,7 @@ def survey(
         only=only,
         stamp=stamp,
         waivers=accepted,
+        kin=processes.kin,
     )
 
 
@@ -165,11 +170,11 @@ def _context_maker(
     site: Site,
     configuration: config.Configuration,
     git: Git,
+    processes: ProcessTable,
     mine: Record | None,
     look: Look,
     made: set[str],
 ) -> Callable[[Check, float], Context[Any]]:
-    processes = ProcessTable()
     me = mine.id if mine is not None else None
     in_use = {r.worktree for r in look.records if r.id != me and r.state != ENDING and r.alive}
     if mine is not None and mine.state != ENDING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,12 +61,23 @@ class FakeProcessTable(ProcessTable):
         environ: Mapping[str, str] | None = None,
         holds: Sequence[str | os.PathLike[str]] = (),
         hidden: bool = False,
+        terminal: bool = False,
+        group: int = 0,
+        seconds: float = 0.0,
+        memory: int = 0,
+        ports: Sequence[int] = (),
+        lost: Collection[str] = (),
     ) -> Process:
         """A process called `name` with the command line `name arguments…`, `age` seconds old. `hidden`: it may not be
-        inspected. `holds` are files that it has open.
+        inspected. `holds` are files that it has open. `terminal`: it is at work in one; `lost` has what it has outlived
+        ("terminal", "directory"). `group` is its process group; it took `seconds` of processor time, takes `memory`
+        bytes, and listens on `ports`.
         """
         pid = pid or max(self._made, default=1000) + 1
-        process = Process(pid, ppid, name[:15], state, self._clock.now() - age)
+        started = self._clock.now() - age
+        process = Process(
+            pid, ppid, name[:15], state, started, None, group or pid, group or pid, terminal, seconds, memory
+        )
         self._made[pid] = process
         self._known[pid] = {
             "cmdline": [name, *arguments],
@@ -74,6 +85,8 @@ class FakeProcessTable(ProcessTable):
             "environ": dict(environ or {}),
             "holds": [os.fspath(path) for path in holds],
             "hidden": hidden,
+            "ports": sorted(ports),
+            "lost": frozenset(lost),
         }
         return process
 
@@ -94,6 +107,22 @@ class FakeProcessTable(ProcessTable):
     def exists(self, pid: int) -> bool:
         """Whether it was added and has not vanished."""
         return pid in self._known
+
+    def is_own(self, pid: int) -> bool:
+        """Whether it was added: all are the user's."""
+        return pid in self._made
+
+    def ports(self, pid: int) -> list[int]:
+        """What the test said."""
+        return list(self._known[pid]["ports"]) if pid in self._known else []
+
+    def directory_is_gone(self, pid: int) -> bool:
+        """What the test said."""
+        return pid in self._known and "directory" in self._known[pid]["lost"]
+
+    def has_lost_its_terminal(self, pid: int) -> bool:
+        """What the test said."""
+        return pid in self._known and "terminal" in self._known[pid]["lost"]
 
     def holders(self, path: str) -> list[int]:
         """The processes that were added as holding this file."""

@@ -25,6 +25,16 @@ SILENT = Path(next(iter(gate.__path__))) / "silent.py"
 
 TIMEOUT = 60
 
+NO_PROCESSES = '[checks.left_processes]\nignore = ["*"]\n'
+
+
+def only_processes(name: str) -> str:
+    """The same for all but those whose name begins so: the process table is the whole machine's, and other tests run
+    beside this one.
+    """
+    others = [f"{name[:place]}[!{letter}]*" for place, letter in enumerate(name)]
+    return f"[checks.left_processes]\nignore = {others}\n"
+
 
 def clean_environ(home: Path) -> dict[str, str]:
     """An environment that reaches neither the real home nor the state, the clients and the git settings around us."""
@@ -34,6 +44,7 @@ def clean_environ(home: Path) -> dict[str, str]:
     return kept | {
         "HOME": str(home / "home"),
         "TMPDIR": str(home / "tmp"),
+        "CLAUDE_CODE_TMPDIR": str(home / "tmp"),  # else what real sessions have in /tmp is looked at too
         "SESSION_GATE_STATE_DIR": str(home / "state"),
         "SESSION_GATE_CONFIG": str(home / "config" / "config.toml"),
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -52,8 +63,8 @@ class Machine:
         self.environ = clean_environ(directory)
         self.config = directory / "config" / "config.toml"
         self.config.parent.mkdir(mode=0o700)
-        # What really records on this machine is no business of the tests.
-        self.config.write_text("[checks.capture_streams]\nmax_streams = 100000\n")
+        # What really records and runs on this machine is no business of the tests.
+        self.config.write_text(f"[checks.capture_streams]\nmax_streams = 100000\n{NO_PROCESSES}")
         self.state = directory / "state"
         self.temp = directory / "tmp"
 
@@ -206,7 +217,7 @@ class Client:
         self.process = subprocess.Popen(
             [program],
             cwd=cwd,
-            env=machine.environ | {"CLAUDE_CODE_SESSION_ID": session},
+            env=machine.environ | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": session},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

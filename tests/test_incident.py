@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit import Client, Machine
+from kit import NO_PROCESSES, Client, Machine
 
 HOUR = 3600
 STREAMS = 326
@@ -93,7 +93,7 @@ def clear_everything(machine: Machine, project: Path) -> None:
 
 
 def test_the_whole_incident(machine: Machine, project: Path, recorders: list[subprocess.Popen[bytes]]) -> None:
-    machine.config.write_text("")
+    machine.config.write_text(NO_PROCESSES)
     other = machine.repository("another")
     leave_everything(machine, project)
 

@@ -24,6 +24,7 @@ FLOORS = [
         "baseline",
         "neighbours",
         "examination",
+        "kin",
         "own_findings",
         "settlement",
         "survey",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kit import Client, Machine, green
+from kit import NO_PROCESSES, Client, Machine, green
 
 from gate.clock import rfc3339
 
@@ -209,7 +209,7 @@ def test_a_removed_state_directory_is_told_from_a_first_installation(
 def test_a_green_marker_that_another_project_knows_better_than_is_doubted(
     machine: Machine, project: Path, open_client: OpenClient
 ) -> None:
-    machine.config.write_text("[checks.capture_streams]\nmax_streams = 2\n")
+    machine.config.write_text(f"[checks.capture_streams]\nmax_streams = 2\n{NO_PROCESSES}")
     recorder = machine.directory / "arecord"
     shutil.copy("/bin/sleep", recorder)
     other = machine.repository("other")

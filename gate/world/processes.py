@@ -25,7 +25,9 @@ from gate.tags import tag_of
 class Process:
     """One process: `started` in epoch seconds, `state` a letter of proc(5) (`Z` is a zombie).
 
-    `ticks` is its start as the kernel counts it from boot, where it does: `started` moves with the clock.
+    `ticks` is its start as the kernel counts it from boot, where it does: `started` moves with the clock. `group` and
+    `session` are the ids of its process group and process session (0: not known), `terminal` says whether it has a
+    controlling terminal, `seconds` is the processor time that it took, `memory` its resident bytes.
     """
 
     pid: int
@@ -34,6 +36,11 @@ class Process:
     state: str
     started: float
     ticks: int | None = None
+    group: int = 0
+    session: int = 0
+    terminal: bool = False
+    seconds: float = 0.0
+    memory: int = 0
 
     @property
     def key(self) -> str:
@@ -42,10 +49,14 @@ class Process:
 
 
 class ProcessTable:
-    """The processes of this machine. Thread-safe; reads nothing before it is asked."""
+    """The processes of this machine. Thread-safe; reads nothing before it is asked.
 
-    def __init__(self) -> None:
+    `kin` has the sessions of processes that do not name theirs themselves, by the keys of the processes.
+    """
+
+    def __init__(self, kin: Mapping[str, str] | None = None) -> None:
         self._lock = threading.Lock()
+        self.kin = kin or {}
 
     def __iter__(self) -> Iterator[Process]:
         with self._lock:
@@ -86,13 +97,56 @@ class ProcessTable:
         """The working directory, None where the process is gone. Raises UnknownError where it may not be read."""
         return cast("str | None", self._ask(pid, "cwd"))
 
+    def environ(self, pid: int) -> Mapping[str, str] | None:
+        """The environment that a process was started with, None where it is gone. Raises UnknownError where it may not
+        be read. May hold secrets: to decide by, never to show.
+        """
+        return cast("dict[str, str] | None", self._ask(pid, "environ"))
+
     def tag(self, pid: int) -> str | None:
         """The session named in the process's environment; None without one, or where it may not be read."""
         try:
-            environ = cast("dict[str, str] | None", self._ask(pid, "environ")) or {}
+            return tag_of(self.environ(pid) or {})
         except UnknownError:
             return None
-        return tag_of(environ)
+
+    def is_own(self, pid: int) -> bool:
+        """Whether a process belongs to the user who asks; root may read other people's too."""
+        try:
+            if sys.platform.startswith("linux"):
+                return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+            return psutil.Process(pid).uids().effective == os.geteuid()
+        except (psutil.Error, OSError):
+            return False
+
+    def ports(self, pid: int) -> list[int]:
+        """The TCP ports that a process listens on; none where it is gone or may not be asked."""
+        try:
+            process = psutil.Process(pid)
+            # Called `connections` before psutil 6.
+            connections = (getattr(process, "net_connections", None) or process.connections)("tcp")
+        except (psutil.Error, OSError):
+            return []
+        return sorted({each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN and each.laddr})
+
+    def directory_is_gone(self, pid: int) -> bool:
+        """Whether the working directory of a process is deleted. By its link count: a directory may well be called
+        `work (deleted)`. False where that cannot be told.
+        """
+        try:
+            return sys.platform.startswith("linux") and os.stat(f"/proc/{pid}/cwd").st_nlink == 0
+        except OSError:
+            return False
+
+    def has_lost_its_terminal(self, pid: int) -> bool:
+        """Whether a process without a terminal still has one open that is closed: it was at work there, and has
+        outlived it. False where that cannot be told.
+        """
+        try:
+            names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in (0, 1)]
+        except OSError:
+            return False
+        return all(name.startswith("/dev/pts/") and name.endswith(" (deleted)") for name in names)
 
     def holders(self, path: str) -> list[int]:
         """The ids of processes that have this file open, among those that may be looked at."""
@@ -153,7 +207,7 @@ def _from_proc(root: str) -> Iterator[Process]:
         boot_time = psutil.boot_time()
     except OSError as error:
         raise UnknownError(f"{root} cannot be read: {error.strerror}", _PROC_CURE) from None
-    ticks = os.sysconf("SC_CLK_TCK")
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
     seen_self = False
     for name in names:
         if not name.isdigit():
@@ -169,14 +223,20 @@ def _from_proc(root: str) -> Iterator[Process]:
         if stat is not None:
             seen_self = seen_self or int(name) == os.getpid()
             started = boot_time + stat.started / ticks
-            yield Process(int(name), stat.ppid, stat.name, stat.state, started, stat.started)
+            yield Process(
+                int(name), stat.ppid, stat.name, stat.state, started, stat.started, stat.group, stat.session,
+                stat.terminal, stat.used / ticks, stat.memory * page,
+            )  # fmt: skip
     if not seen_self:
         raise UnknownError(f"{root} hides the process table", _PROC_CURE)
 
 
+MORE = ("terminal", "cpu_times", "memory_info")
+
+
 def _from_psutil() -> Iterator[Process]:
     zombie = psutil.STATUS_ZOMBIE
-    for process in psutil.process_iter(["ppid", "name", "status", "create_time"]):
+    for process in psutil.process_iter(["ppid", "name", "status", "create_time", *MORE]):
         info = process.info
         yield Process(
             process.pid,
@@ -184,4 +244,16 @@ def _from_psutil() -> Iterator[Process]:
             info["name"] or "",
             "Z" if info["status"] == zombie else "R",
             info["create_time"] or 0.0,
+            None,
+            *_group_and_session(process.pid),
+            info["terminal"] is not None,
+            sum(info["cpu_times"][:2]) if info["cpu_times"] else 0.0,
+            info["memory_info"].rss if info["memory_info"] else 0,
         )
+
+
+def _group_and_session(pid: int) -> tuple[int, int]:
+    try:
+        return os.getpgid(pid), os.getsid(pid)
+    except OSError:
+        return 0, 0

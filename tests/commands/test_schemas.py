@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from kit import Machine
+from kit import NO_PROCESSES, Machine
 from referencing import Registry, Resource
 
 import gate
@@ -145,7 +145,7 @@ def test_names_that_are_not_utf_8(machine: Machine) -> None:
     place = Path(os.fsdecode(os.fsencode(machine.directory) + b"/caf\xe9"))
     place.mkdir()
     config = place / "config.toml"
-    config.write_text("inject_limit = 300\ndisable = ['temp_size']\n")
+    config.write_text(f"inject_limit = 300\ndisable = ['temp_size']\n{NO_PROCESSES}")
     project = machine.repository(place.name + "/project")
     environ = {"SESSION_GATE_CONFIG": str(config)}
     for name, words in (

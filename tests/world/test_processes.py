@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from kit import TIMEOUT, child
 
 from gate.clock import Clock
 from gate.errors import UnknownError
+from gate.liveness import running_below
 from gate.testing import FakeProcessTable
 from gate.world import processes
 from gate.world.processes import Process, ProcessTable, _from_proc, _from_psutil
@@ -254,3 +256,77 @@ def test_a_made_up_table_answers_as_a_real_one(tmp_path: Path) -> None:
     assert (table.arguments(shell.pid), table.directory(shell.pid), table.tag(shell.pid)) == (None, None, None)
     assert table.holders(str(tmp_path / "lock")) == []
     assert not table.exists(shell.pid)
+
+
+def test_what_a_process_takes_is_told(tmp_path: Path) -> None:
+    code = (
+        "import socket, time\n"
+        "s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)\n"
+        "end = time.process_time() + 0.1\n"
+        "while time.process_time() < end: pass\n"
+        "print(flush=True); input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        process.stdout.readline()
+        table = ProcessTable()
+        assert table.ports(process.pid) == [port]
+        by_psutil = {one.pid: one for one in _from_psutil()}[process.pid]
+        for found in (table.get(process.pid), by_psutil):
+            assert found is not None
+            assert found.seconds >= 0.1
+            assert found.memory > 1 << 20
+            assert (found.group, found.session) == (os.getpgid(process.pid), os.getsid(process.pid))
+        process.kill()
+    assert table.ports(process.pid) == []
+
+
+@linux
+def test_a_deleted_directory_is_told_from_one_that_is_called_so(tmp_path: Path) -> None:
+    """By its link count (jikig-ai/soleur#7537)."""
+    gone, there = tmp_path / "gone", tmp_path / "work (deleted)"
+    gone.mkdir()
+    there.mkdir()
+    with child("sh", "-c", WAIT, cwd=gone) as one, child("sh", "-c", WAIT, cwd=there) as other:
+        gone.rmdir()
+        table = ProcessTable()
+        assert (table.directory_is_gone(one.pid), table.directory_is_gone(other.pid)) == (True, False)
+        assert table.directory(one.pid) == str(gone)
+    assert not table.directory_is_gone(one.pid)
+
+
+@linux
+def test_what_outlives_its_terminal_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ready").touch()
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvp("sh", ["sh", "-c", "trap '' HUP; echo ready; exec sleep 600"])
+    try:
+        assert b"ready" in os.read(terminal, 100)
+        first = ProcessTable()
+        found = first.get(pid)
+        assert found is not None
+        assert found.terminal
+        assert not first.has_lost_its_terminal(pid)
+        os.close(terminal)
+        second = ProcessTable()
+        found = second.get(pid)
+        assert found is not None
+        assert not found.terminal
+        assert second.has_lost_its_terminal(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+@linux
+def test_what_runs_below_a_process_is_listed() -> None:
+    with child("sh", "-c", "sh -c 'sleep 600 & echo; wait' & wait") as process:
+        below = running_below(process.pid)
+        table = ProcessTable()
+        names = {one.key: one.name for one in table}
+        assert [names[key] for key in below] == ["sh", "sleep"]
+        for key in below:
+            os.kill(int(key.partition(":")[0]), signal.SIGKILL)
+    assert running_below(process.pid) == []
