@@ -9,6 +9,7 @@ import sys
 def main() -> None:
     """Run the program and exit. What a green start takes is looked at before anything else is imported."""
     _open_closed_streams()
+    _keep_strangers_out()
     arguments = sys.argv[1:]
     try:
         code = _silently(arguments)
@@ -40,6 +41,16 @@ def _open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, open(fd, mode, closefd=False))  # noqa: SIM115
+
+
+def _keep_strangers_out() -> None:
+    """Import nothing from where PYTHONPATH or the working directory (`python -m gate`) lead: other people's modules
+    could lie there. What clients call is started without both (`-I`).
+    """
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep) + ([os.curdir] if __name__ == "__main__" else [])
+    strangers = {os.path.abspath(path) for path in given if path} - {own}
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path) not in strangers]
 
 
 def _silently(arguments: list[str]) -> int | None:

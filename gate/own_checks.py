@@ -19,7 +19,8 @@ from types import ModuleType
 from gate.soundness import RefusedError, told
 
 PREFIX = "gate_user_checks."
-"""Begins the names of their modules."""
+PROJECT_PREFIX = "gate_project_checks."
+"""Begin the names of their modules, the user's and a project's."""
 
 _LONGEST = 1 << 20
 """Bytes of a file; a check has some 2,000."""
@@ -47,8 +48,12 @@ def find_files(directory: str) -> tuple[Sequence[str], str]:
 
 def load_file(path: str) -> ModuleType:
     """The module of one file. Raises RefusedError, and SystemExit and KeyboardInterrupt where it does."""
-    source = _read(path)
-    name = PREFIX + os.path.basename(path).removesuffix(".py")
+    return load_source(path, _read(path), PREFIX)
+
+
+def load_source(path: str, source: bytes, prefix: str) -> ModuleType:
+    """The module that this source of the file at `path` is; `prefix` begins its name. Raises what `load_file` does."""
+    name = prefix + os.path.basename(path).removesuffix(".py")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
         raise RefusedError("cannot be loaded as a Python module")

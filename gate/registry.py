@@ -20,8 +20,9 @@ from typing import Any
 import pluggy
 
 from gate.check import NAMESPACE, Check, Specification
-from gate.own_checks import find_files, load_file
+from gate.own_checks import PROJECT_PREFIX, find_files, load_file, load_source
 from gate.soundness import RefusedError, fit, told
+from gate.trust import TRUSTED, ProjectFile, why_not
 
 BUILT_IN = ("capture_streams", "left_processes", "temp_size", "stale_locks", "uncommitted_paths", "old_worktrees")
 """The checks of this package, worst first: the order in which findings are shown."""
@@ -66,8 +67,11 @@ class Registry:
         )
 
 
-def load_registry(user_directory: str | None = None, patience: float = PATIENCE) -> Registry:
-    """Load every plugin. `user_directory` holds the user's own checks, one file each.
+def load_registry(
+    user_directory: str | None = None, patience: float = PATIENCE, brought: Sequence[tuple[ProjectFile, str]] = ()
+) -> Registry:
+    """Load every plugin. `user_directory` holds the user's own checks, one file each; `brought` are the project's, each
+    with how far it is trusted: another one than `trusted` is named, and not loaded.
 
     Plugins that are not built in may take `patience` seconds together, and each only half of what is left of them: a
     client's hook waits for this, and one that hangs must leave some to the others. It is left behind in its thread.
@@ -79,7 +83,7 @@ def load_registry(user_directory: str | None = None, patience: float = PATIENCE)
     for name in BUILT_IN:
         _add(checks, problems, "built in", functools.partial(_load_built_in, manager, name))
     until = time.monotonic() + patience
-    for source, load in _sources(user_directory, problems):
+    for source, load in [*_sources(user_directory, problems), *_of_project(brought, problems)]:
         _add(checks, problems, source, functools.partial(_load_within, manager, load, until))
     return Registry(checks, problems)
 
@@ -172,6 +176,16 @@ def _sources(user_directory: str | None, problems: list[Problem]) -> Iterator[tu
         problems.append(Problem(str(user_directory), unusable))
     for path in found:
         yield path, functools.partial(load_file, path)
+
+
+def _of_project(
+    brought: Sequence[tuple[ProjectFile, str]], problems: list[Problem]
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    for file, state in brought:
+        if state == TRUSTED and not file.fault:
+            yield file.path, functools.partial(load_source, file.path, file.data, PROJECT_PREFIX)
+        else:
+            problems.append(Problem(file.path, why_not(state, file)))
 
 
 def _entry_points(problems: list[Problem]) -> list[tuple[str, metadata.EntryPoint]]:

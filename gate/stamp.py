@@ -20,21 +20,37 @@ if TYPE_CHECKING:
 
 def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
     """Everything that can change what the suite does here: the configuration files that count, present or not, in the
-    order of their weight, the user's waivers, and the user's own checks directory with its files (one edited in place
-    leaves it as it was).
+    order of their weight, the user's waivers, and the directories of the user's and the project's own checks with their
+    files (one edited in place leaves it as it was).
     """
     paths = [os.path.join(project.root, ".gate.toml"), os.path.join(project.root, "pyproject.toml")]
+    paths += _brought(project, environ)
     try:
         user = directories.config_file(environ)
     except StateError:
         return paths
-    checks = os.path.join(os.path.dirname(user), "checks")
+    waivers = os.path.join(os.path.dirname(user), "waivers.toml")
+    return [*paths, user, waivers, *_with_files(os.path.join(os.path.dirname(user), "checks"))]
+
+
+def _brought(project: Project, environ: Mapping[str, str]) -> list[str]:
+    """The checks that a project brings, and what the user trusts of them; nothing where it brings none."""
+    checks = os.path.join(project.root, ".gate", "checks")
+    if not os.path.isdir(checks):
+        return []
     try:
-        names = sorted(os.listdir(checks))
+        trusted = [os.path.join(directories.state_dir(environ), "trusted.json")]
+    except StateError:
+        trusted = []
+    return [*_with_files(checks), *trusted]
+
+
+def _with_files(directory: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(directory))
     except OSError:
         names = []
-    waivers = os.path.join(os.path.dirname(user), "waivers.toml")
-    return [*paths, user, waivers, checks, *[os.path.join(checks, name) for name in names if name.endswith(".py")]]
+    return [directory, *[os.path.join(directory, name) for name in names if name.endswith(".py")]]
 
 
 def stamp(project: Project, environ: Mapping[str, str]) -> list[str]:

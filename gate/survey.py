@@ -22,6 +22,7 @@ from gate.quote import line
 from gate.registry import PATIENCE, Problem, Registry, load_registry
 from gate.site import Look, Site
 from gate.suite import Result, run_suite
+from gate.trust import Trust, project_files
 from gate.verdict import is_gone
 from gate.waivers import Waivers
 from gate.world.git import Git
@@ -137,11 +138,16 @@ def no_such_check(name: str, names: Sequence[str], problems: Sequence[Problem] =
 
 
 def load(site: Site, patience: float = PATIENCE) -> Registry:
-    """The registry, with the user's own checks; plugins may take `patience` seconds together to load."""
+    """The registry, with the user's own checks and what of the project's is trusted; plugins may take `patience`
+    seconds together to load.
+    """
+    trust = Trust(site.state.root)
+    brought = [(file, trust.state(site.project, file)) for file in project_files(site.project)]
     try:
-        return load_registry(os.path.join(os.path.dirname(config_file(site.environ)), "checks"), patience)
+        directory = os.path.join(os.path.dirname(config_file(site.environ)), "checks")
     except StateError:
-        return load_registry(patience=patience)
+        return load_registry(None, patience, brought)
+    return load_registry(directory, patience, brought)
 
 
 def _is_over(record: Record, me: str | None, now: float, marker: Marker | None) -> bool:

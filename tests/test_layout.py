@@ -13,7 +13,7 @@ GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
     {"", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "finding", "tags", "detach"},
     {"payload", "project", "liveness", "stamp", "trail", "world"},
-    {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "waivers", "api"},
+    {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "waivers", "trust", "api"},
     {
         "soundness",
         "own_checks",

@@ -19,8 +19,8 @@ from gate.quote import line
 OK, USAGE, CRASH, INTERRUPTED = 0, 2, 3, 130
 
 COMMANDS = (
-    "start", "end", "run", "hook", "status", "list", "explain", "config", "new", "waive", "install", "uninstall",
-    "doctor",
+    "start", "end", "run", "hook", "status", "list", "explain", "config", "new", "waive", "trust", "install",
+    "uninstall", "doctor",
 )  # fmt: skip
 """All subcommands, each of the module of its name; `uninstall` is with `install`."""
 

@@ -87,6 +87,9 @@ def test_list_config_and_explain_as_they_come(machine: Machine, project: Path) -
 
 def test_waive_install_and_doctor(machine: Machine, project: Path) -> None:
     validate(machine.json("waive", "--list", cwd=project), "waive")
+    (project / ".gate" / "checks").mkdir(parents=True)
+    (project / ".gate" / "checks" / "one.py").write_text("")
+    validate(machine.json("trust", "--list", cwd=project), "trust")
     machine.text("waive", "temp_size", "*.raw", "--until", "2099-12-31", "--reason", "a course", cwd=project)
     waived = machine.json("waive", "--list", cwd=project)
     validate(waived, "waive")
