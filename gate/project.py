@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+NOWHERE = ".git leads to a directory that is not there"
+NO_REPOSITORY = ".git leads to a directory that is no repository"
+
 
 class Project:
     """What debt belongs to.
@@ -94,13 +97,16 @@ def _climb(path: str, look: Callable[[str], Project | None]) -> Project | None:
 def _repository_at(path: str) -> Project | None:
     dot_git = os.path.join(path, ".git")
     if os.path.isdir(dot_git):
-        return _of_git_dir(path, os.path.realpath(dot_git)) if _is_git_dir(dot_git) else None
+        git_dir = os.path.realpath(dot_git)
+        return _of_git_dir(path, git_dir) if _is_git_dir(dot_git) else _damaged(path, git_dir)
     if os.path.isfile(dot_git):
         target = _first_line(dot_git)
         if not target.startswith("gitdir:"):
             return Project(path, path, None, broken=".git is a file that names no git directory")
         git_dir = os.path.realpath(os.path.join(path, target[7:].strip()))
         return _of_git_dir(path, git_dir)
+    if os.path.islink(dot_git) and not os.path.exists(dot_git):
+        return Project(path, path, None, broken=NOWHERE)
     if _is_git_dir(path) and os.path.isdir(os.path.join(path, "refs")):
         return _of_git_dir(path, path)
     return None
@@ -113,12 +119,24 @@ def _is_git_dir(path: str) -> bool:
     )
 
 
+def _damaged(here: str, git_dir: str) -> Project | None:
+    """A repository that lost one of the things that git cannot do without. git passes over it and climbs on, so it
+    would be no repository, or the one around it, and everything in it would be skipped. It keeps its identity.
+    """
+    has_head = os.path.lexists(os.path.join(git_dir, "HEAD"))
+    has_objects, has_refs = (os.path.isdir(os.path.join(git_dir, name)) for name in ("objects", "refs"))
+    if not has_refs or has_head == has_objects:
+        return None
+    lost = "objects" if has_head else "HEAD"
+    return Project(here, here, git_dir, git_dir, f".git has no {lost}, and git does not take it for a repository")
+
+
 def _of_git_dir(here: str, git_dir: str) -> Project:
     common = _first_line(os.path.join(git_dir, "commondir"))
     common_dir = os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
     broken = ""
     if not _is_git_dir(git_dir):
-        broken = ".git leads to a directory that is not there"
+        broken = NOWHERE if git_dir == here or not os.path.isdir(git_dir) else NO_REPOSITORY
         parent, kind = os.path.split(os.path.dirname(git_dir))
         if kind != "worktrees" or not _is_git_dir(parent):
             return Project(here, here, None, broken=broken)

@@ -24,7 +24,20 @@ from gate.own_checks import PROJECT_PREFIX, find_files, load_file, load_source
 from gate.soundness import RefusedError, fit, told
 from gate.trust import TRUSTED, ProjectFile, why_not
 
-BUILT_IN = ("capture_streams", "left_processes", "temp_size", "stale_locks", "uncommitted_paths", "old_worktrees")
+BUILT_IN = (
+    "capture_streams",
+    "left_processes",
+    "temp_size",
+    "runaway_output",
+    "stale_locks",
+    "broken_repository",
+    "unfinished_operation",
+    "uncommitted_paths",
+    "stranded_work",
+    "tree_junk",
+    "old_worktrees",
+    "dead_sessions",
+)
 """The checks of this package, worst first: the order in which findings are shown."""
 
 PATIENCE = 10.0

@@ -176,6 +176,36 @@ def test_a_git_file_that_leads_nowhere_is_said_to_be_broken(here: Path, text: st
     assert found.broken == ".git leads to a directory that is not there"
 
 
+@pytest.mark.parametrize("name", ["HEAD", "objects"])
+def test_a_repository_that_lost_a_part_is_broken_and_keeps_its_key(name: str, repository: Path, here: Path) -> None:
+    """git climbs past it, and would answer for a repository around it, or for none."""
+    git(here, "init", "--quiet")
+    before = find_project(str(repository)).key
+    (repository / ".git" / name).rename(here / "lost")
+    assert git(repository, "rev-parse", "--show-toplevel") == str(here)
+    (repository / "below").mkdir()
+    found = find_project(str(repository / "below"))
+    assert (found.root, found.here, found.key) == (str(repository), str(repository), before)
+    assert found.broken == f".git has no {name}, and git does not take it for a repository"
+    (here / "lost").rename(repository / ".git" / name)
+    assert find_project(str(repository)).broken == ""
+
+
+def test_a_link_that_leads_nowhere_is_said_to_be_broken(here: Path) -> None:
+    (here / ".git").symlink_to("nowhere")
+    found = find_project(str(here))
+    assert (found.root, found.common_dir) == (str(here), None)
+    assert found.broken == ".git leads to a directory that is not there"
+
+
+def test_a_git_file_that_leads_to_something_else_is_said_to_be_broken(repository: Path, here: Path) -> None:
+    git(repository, "worktree", "add", "--quiet", "--detach", str(here / "linked"))
+    (repository / ".git" / "worktrees" / "linked" / "commondir").unlink()
+    found = find_project(str(here / "linked"))
+    assert found.broken == ".git leads to a directory that is no repository"
+    assert found.key == find_project(str(repository)).key
+
+
 def test_a_worktree_whose_registration_is_gone_still_belongs_to_its_repository(repository: Path, here: Path) -> None:
     git(repository, "worktree", "add", "--quiet", "--detach", str(here / "linked"))
     shutil.rmtree(repository / ".git" / "worktrees" / "linked")

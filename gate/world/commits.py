@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gate.errors import UnknownError
+from gate.world.forms import LOG, Ask, find_kept, not_kept, parse_log
 from gate.world.git import Git
+from gate.world.references import KEEPERS, read_references
+from gate.world.reflogs import last_moves
 
-MOST_PATHS = 300
-"""Paths of a branch that are compared with the main branch, to see whether it was merged as one commit."""
-
-MAIN = ("main-worktree/HEAD", "refs/remotes/origin/HEAD")
-"""Where work is merged to: what the main worktree has, and what the remote repository calls its own HEAD."""
+MOST_COMPARED = 2000
+"""Commits of one worktree that are looked for in other forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,54 +42,39 @@ def read_history(git: Git, directory: str, seconds: float) -> History:
         for line in ask("--format=%(committerdate:unix) %(refname:lstrip=2)"):
             date, _, branch = line.partition(" ")
             dates[branch] = float(date)
-        return History(dates, frozenset(ask("--format=%(refname:lstrip=2)", f"--merged={MAIN[0]}")))
+        return History(dates, frozenset(ask("--format=%(refname:lstrip=2)", "--merged=main-worktree/HEAD")))
     except (UnknownError, ValueError):  # the main worktree has no commit, a branch leads nowhere, or there is no time
         return History(dates)
 
 
 def count_lost(git: Git, directory: str, head: str, branch: str | None, history: History, seconds: float) -> int:
-    """How many commits `head` holds that no remote branch, no tag and no other branch than `branch` does, and whose
-    changes are not in the main branch in another form. Raises UnknownError.
+    """How many commits `head` holds that no remote branch, no tag and no other branch than `branch` does; none, where
+    the changes of all of them are kept in another form. Raises UnknownError.
     """
     if branch in history.merged:
         return 0
     deadline = time.monotonic() + seconds
-
-    def ask(*arguments: str) -> str:
-        return os.fsdecode(git.run(directory, *arguments, timeout=deadline - time.monotonic()))
-
+    ask = Ask(git, directory, deadline)
     own = [f"--exclude={branch}"] if branch else []
-    count = int(ask("rev-list", "--count", head, "--not", *own, "--branches", "--remotes", "--tags", "--"))
-    return 0 if count and any(_is_contained(ask, main, head) for main in MAIN) else count
-
-
-def _is_contained(ask: Callable[..., str], main: str, head: str) -> bool:
-    """Whether what `head` changes is in `main`: commit by commit (rebased, cherry-picked), or as one (squashed)."""
+    asked = (head, "--not", *own, *KEEPERS, "--")
+    count = int(ask("rev-list", "--count", *asked))
+    if not 0 < count <= MOST_COMPARED:
+        return count
     try:
-        base = ask("merge-base", main, head).strip()
-        changed = ("diff-tree", "-r", "--no-renames", "--name-only", "-z")
-        paths = ask(*changed, base, head, "--").split("\0")[:-1]
-        if not paths:  # nothing but words, and those are not kept
-            return False
-        if ask("rev-list", "--count", "--right-only", "--cherry-pick", f"{main}...{head}", "--").strip() == "0":
-            return True
-        return len(paths) <= MOST_PATHS and not ask("--literal-pathspecs", *changed, main, head, "--", *paths)
-    except UnknownError:  # there is no such branch, nothing in common, or no time: the commits stay counted
-        return False
+        lost = parse_log(ask(*LOG, *asked))
+        references = read_references(git, directory, deadline - time.monotonic())
+        kept = find_kept(ask, lost, [next(iter(lost))], references.tips)
+    except UnknownError:  # no time: the commits stay counted
+        return count
+    return count if not_kept(lost.keys(), lost, kept.commits) else 0
 
 
 def last_logged(git_dir: str) -> str:
     """The commit that a worktree's HEAD was last seen at, by its log; empty where there is none. It says what the
     worktree held where its branch was deleted, and HEAD leads nowhere.
     """
-    try:
-        with open(os.path.join(git_dir, "logs/HEAD"), "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
-            fields = os.fsdecode(file.read()).rpartition("\n")[0].rpartition("\n")[2].split(" ", 2)
-    except OSError:
-        return ""
-    found = re.fullmatch("[0-9a-f]{40,64}", fields[1]) if len(fields) == 3 else None
-    return found[0] if found and fields[1].strip("0") else ""
+    last = last_moves(os.path.join(git_dir, "logs/HEAD"))[-1:]
+    return last[0].new if last and last[0].new.strip("0") else ""
 
 
 def head_of(git_dir: str, branch: str | None) -> str:

@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterable
 from gate.world.git import Git
 from gate.world.worktrees import AGENT_ROOTS
 
-_MODE = b"\0\0\xe0\0"  # 160000, as an entry of the index has it (gitformat-index(5))
+MODE = b"\0\0\xe0\0"
+"""160000, as an entry of the index has it (gitformat-index(5))."""
 
 
 def list_gitlinks(git: Git, path: str, git_dir: str, deadline: float) -> list[str]:
@@ -36,7 +37,7 @@ def _may_hold_gitlinks(git_dir: str) -> bool:
             with open(path, "rb") as file:
                 if os.fstat(file.fileno()).st_size:
                     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                        if content.find(_MODE) >= 0:
+                        if content.find(MODE) >= 0:
                             return True
     except (OSError, ValueError):
         return True
@@ -49,15 +50,24 @@ def without_a_name(
     """Those gitlinks that are no submodules but agents' worktrees: one of `worktrees` stands there, or it lies where
     agents keep theirs, and `.gitmodules` does not name it. (People have other nameless ones for years.)
     """
-    suspects = [
-        name
-        for name in gitlinks
-        if os.path.join(path, name) in worktrees
-        or any(fnmatch.fnmatchcase(f"/{name}", f"*/{root}") for root in AGENT_ROOTS)
-    ]
+    suspects = [name for name in gitlinks if is_agents(path, name, worktrees)]
     if not suspects:
         return ()
-    ask = ("config", "--file", ".gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
-    listed = os.fsdecode(git.run(path, *ask, timeout=deadline - time.monotonic(), ok=(0, 1)))
-    named = {entry.partition("\n")[2].rstrip("/") for entry in listed.split("\0")}
+    named = named_submodules(git, path, deadline)
     return tuple(name for name in suspects if name not in named)
+
+
+def is_agents(path: str, name: str, worktrees: Collection[str]) -> bool:
+    """Whether a gitlink of the worktree at `path` is an agent's worktree by where it lies."""
+    if os.path.join(path, name) in worktrees:
+        return True
+    return any(fnmatch.fnmatchcase(f"/{name}", f"*/{root}") for root in AGENT_ROOTS)
+
+
+def named_submodules(git: Git, path: str, deadline: float) -> frozenset[str]:
+    """The paths that `.gitmodules` names in the worktree at `path`; by the index, where it is not checked out."""
+    is_there = os.path.lexists(os.path.join(path, ".gitmodules"))
+    at = ("--file", ".gitmodules") if is_there else ("--blob", ":.gitmodules")
+    ask = ("config", *at, "-z", "--get-regexp", r"^submodule\..*\.path$")
+    listed = os.fsdecode(git.run(path, *ask, timeout=deadline - time.monotonic(), ok=(0, 1)))
+    return frozenset(entry.partition("\n")[2].rstrip("/") for entry in listed.split("\0"))

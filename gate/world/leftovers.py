@@ -268,6 +268,7 @@ def unregistered(root: str, patterns: Iterable[str], worktrees: Sequence[Worktre
         while path not in known and path != os.path.dirname(path):
             known.add(path)
             path = os.path.dirname(path)
+    nowhere = [tree.git_dir for tree in worktrees if tree.path == tree.git_dir]  # git does not know where they are
     found = set()
     below = [os.path.join(glob.escape(root), pattern) for pattern in patterns if not os.path.isabs(pattern)]
     for name in itertools.chain.from_iterable(map(glob.iglob, below)):
@@ -275,6 +276,7 @@ def unregistered(root: str, patterns: Iterable[str], worktrees: Sequence[Worktre
         if os.path.islink(name) or not os.path.isdir(path) or path in known:
             continue
         project = find_project(path)
-        if project.here != path or project.broken or project.git_dir == project.common_dir:
+        is_listed = project.git_dir not in (project.common_dir, *nowhere)
+        if project.here != path or project.broken or not is_listed:
             found.add(path)
     return sorted(found)

@@ -182,6 +182,8 @@ class LockSearch:
         if self._project.common_dir is not None:
             main = next((worktree.path for worktree in self._worktrees if worktree.main), None)
             yield from self._git_dir(self._project.common_dir, main, shared=True)
+        elif self._project.broken:
+            self.gaps[os.path.join(self._project.here, ".git")] = self._project.broken
 
     def _git_dir(self, git_dir: str, worktree: str | None, shared: bool = False) -> Iterator[Lock]:
         for place in _FLAT:

@@ -13,6 +13,8 @@ from gate.project import Project
 from gate.quote import Phrase, ShellWord, say
 from gate.world.leftovers import Hold, Leftover
 from gate.world.locks import Lock
+from gate.world.stashes import Stash
+from gate.world.stranded import Stranded
 from gate.world.worktrees import Worktree
 
 _KEEP = say("it goes when what it holds is kept elsewhere, and then whoever knows what it was for removes it")
@@ -53,6 +55,21 @@ def gitlink_remedy(path: str) -> Phrase:
     """The remedy of an agent's worktree that stands in the index of the worktree at `path`; it itself stays."""
     cure = "it goes when it is out of the index and that is committed (.gitignore keeps it out)"
     return say("git -C {} ls-files --stage shows it; {}", ShellWord(path), say(cure))
+
+
+def stranded_remedy(stranded: Stranded, directory: str) -> Phrase:
+    """The remedy of commits that are found nowhere else, in the repository at `directory`."""
+    one = stranded.count == 1
+    text = "git -C {} log --oneline -{} {} shows {}; {} when pushed, merged, or on a branch that stays"
+    number, commit = say(str(min(stranded.count, 20))), say(stranded.head.commit[:12])
+    return say(text, ShellWord(directory), number, commit, *map(say, ("it", "it goes") if one else ("them", "they go")))
+
+
+def stash_remedy(stashes: Sequence[Stash], directory: str) -> Phrase:
+    """The remedy of stashes; they are named by their commits, because their numbers move on when another one comes."""
+    where, cure = ShellWord(directory), "each goes when whoever put it there takes it back, or gives it up"
+    text = "git -C {} stash list shows all, git -C {} stash show {} the newest by its commit; {}"
+    return say(text, where, where, say(stashes[0].commit[:12]), say(cure))
 
 
 def _look(leftover: Leftover, root: str) -> Phrase:

@@ -23,22 +23,12 @@ from gate.quote import Phrase, say
 from gate.world.commits import History, count_lost, last_logged
 from gate.world.git import Git
 from gate.world.gitstatus import UNTRACKED, Status, plainly, read_status
+from gate.world.operations import operation
 from gate.world.tree import Tree
 from gate.world.worktrees import Worktree, is_within
 
 WALK_LIMIT = 20_000
 """Entries of one worktree that are looked at for their age; git compares what it knows of the rest."""
-
-OPERATIONS = {
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase or a series of patches",
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "sequencer": "a series of cherry-picks or reverts",
-    "BISECT_LOG": "a bisection",
-}
-"""What git keeps in a worktree's own directory while an operation waits there (gitrepository-layout(5))."""
 
 CACHES = (
     *("node_modules", "__pycache__", "*.pyc", ".venv", "venv", ".tox", ".nox", "*.egg-info", ".mypy_cache"),
@@ -110,11 +100,6 @@ def changed(path: str) -> float:
         return os.lstat(path).st_mtime
     except OSError:
         return 0.0
-
-
-def operation(git_dir: str) -> str:
-    """What git was in the middle of in a worktree, in words; empty where nothing waits."""
-    return next((words for name, words in OPERATIONS.items() if os.path.lexists(os.path.join(git_dir, name))), "")
 
 
 def examine(

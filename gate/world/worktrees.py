@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from gate.errors import UnknownError
 from gate.project import Project
+from gate.world.index import has_files_of, name_bytes
+from gate.world.pointers import misled
 
 AGENT_ROOTS = (".claude/worktrees/*", ".worktrees/*", ".codex/worktrees/*")
 """Where clients put the worktrees that they make, below a repository or the home directory."""
@@ -28,8 +30,8 @@ class Worktree:
 
     `branch` is None for a detached HEAD, `locked` the reason of `git worktree lock` (None: not locked), `missing` says
     that its directory is not there (or is another repository's by now), `created` is when it was added, in epoch
-    seconds. The engine adds `in_use` (a living session is in it) and `made_in_session` (a recorded session was open
-    when it was added).
+    seconds. One that is there and that git cannot use is not missing: what asks git about it must hear that. The engine
+    adds `in_use` (a living session is in it) and `made_in_session` (a recorded session was open when it was added).
     """
 
     path: str
@@ -52,7 +54,7 @@ def list_worktrees(project: Project) -> list[Worktree]:
     if common is None:
         return []
     found = []
-    if project.root != common and not _is_bare(common):
+    if project.root != common and not _is_bare(common, project.root):
         found.append(Worktree(project.root, common, main=True, branch=_branch(common)))
     try:
         names = sorted(os.listdir(os.path.join(common, "worktrees")))
@@ -68,24 +70,31 @@ def list_worktrees(project: Project) -> list[Worktree]:
     return found
 
 
-def _is_bare(common: str) -> bool:
-    """Whether a repository says that it is bare, and never had a working tree. One that has an index had: there the
-    setting is an accident (incident: `core.bare=true` in a shared configuration, and every check of git fell silent).
+def _is_bare(common: str, root: str) -> bool:
+    """Whether a repository says that it is bare, and has no working tree at `root`. One whose index names files that
+    are there has one: there the setting is an accident (incident: `core.bare=true` in a shared configuration, and every
+    check of git fell silent). An index without its files is what a person left who made a repository bare.
     """
-    if os.path.lexists(os.path.join(common, "index")):
+    # With extensions.worktreeConfig the setting moves to the second file, where linked worktrees do not see it.
+    texts = [_text(os.path.join(common, "config")) or ""]
+    if "worktreeconfig" in texts[0].lower():
+        texts.append(_text(os.path.join(common, "config.worktree")) or "")
+    if not any(_BARE.search(os.fsencode(text)) for text in texts):
         return False
-    return _BARE.search(os.fsencode(_text(os.path.join(common, "config")) or "")) is not None
+    index = os.path.join(common, "index")
+    return not os.path.lexists(index) or has_files_of(index, root, name_bytes(texts[0])) is False
 
 
 def _linked(git_dir: str) -> Worktree | None:
     dot_git = _text(os.path.join(git_dir, "gitdir"))
     if not dot_git:
-        return None
+        # Somewhere there is a worktree of which nobody knows where; what looks at all of them must not miss that.
+        return Worktree(git_dir, git_dir, branch=_branch(git_dir)) if _is_misled(git_dir) else None
     if os.sep == "/" and _DRIVE.match(dot_git):  # Windows made it, and this is WSL or a container
         path, missing = dot_git.removesuffix("/.git"), True
     else:
         path = os.path.realpath(os.path.dirname(os.path.join(git_dir, dot_git)))
-        missing = not _leads_back(path, git_dir)
+        missing = not _leads_back(path, git_dir) and not (os.path.isdir(path) and _is_misled(git_dir))
     try:
         created = os.stat(os.path.join(git_dir, "commondir")).st_mtime
     except OSError:
@@ -114,6 +123,14 @@ def _leads_back(path: str, git_dir: str) -> bool:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
     except OSError:
+        return True
+
+
+def _is_misled(git_dir: str) -> bool:
+    common = os.path.dirname(os.path.dirname(git_dir))
+    try:
+        return misled(git_dir, common, name_bytes(_text(os.path.join(common, "config")) or "")) is not None
+    except UnknownError:
         return True
 
 

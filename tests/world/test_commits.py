@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -195,6 +195,8 @@ def without_commits(r: Repository) -> None:
         rebased,
         one_squashed_and_changed_since,
         without_commits,
+        squashed_and_then_changed,
+        reverted_in_main,
     ],
     ids=lambda how: how.__name__,
 )
@@ -218,11 +220,9 @@ def empty(r: Repository) -> None:
     r.git("commit", "--quiet", "--allow-empty", "--message", "in main as well")
 
 
-@pytest.mark.parametrize(
-    "how", [squashed_and_then_changed, reverted_in_main, undone, empty], ids=lambda how: how.__name__
-)
+@pytest.mark.parametrize("how", [undone, empty], ids=lambda how: how.__name__)
 def test_in_doubt_they_count(how: Callable[[Repository], None], repository: Repository) -> None:
-    """Squashed, and main was changed since, or without content: that they are kept cannot be told."""
+    """Without content that they are kept cannot be told."""
     how(repository)
     assert repository.lost() == 2
 
@@ -236,11 +236,27 @@ def test_without_a_branch_a_detached_head_holds_them(repository: Repository) -> 
     assert repository.lost(None) == 3
 
 
-def test_many_paths_are_not_compared(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_commits_none_is_looked_for_in_another_form(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     squashed(repository)
     assert repository.lost() == 0
-    monkeypatch.setattr(commits, "MOST_PATHS", 1)
+    monkeypatch.setattr(commits, "MOST_COMPARED", 1)
     assert repository.lost() == 2
+
+
+def test_where_there_is_no_time_to_compare_they_count(repository: Repository) -> None:
+    squashed(repository)
+    git = Git(repository.environ)
+    asked = git.run
+
+    def run(directory: str, *arguments: str, timeout: float, ok: Sequence[int] = (0,)) -> bytes:
+        if "--raw" in arguments:
+            raise UnknownError("git gave no answer in 1 s")
+        return asked(directory, *arguments, timeout=timeout, ok=ok)
+
+    git.run = run  # type: ignore[method-assign]
+    assert count_lost(git, str(repository.linked), "HEAD", "task", History(), TIMEOUT) == 2
 
 
 def test_history(repository: Repository) -> None:

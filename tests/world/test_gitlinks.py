@@ -106,3 +106,12 @@ def test_names_that_cannot_be_read_are_unknown(world: World) -> None:
     no_text(world)
     with pytest.raises(UnknownError, match="git failed"):
         nameless(world)
+
+
+def test_names_that_are_not_checked_out_count(world: World) -> None:
+    link(world, ".claude/worktrees/lib")
+    assert nameless(world) == (".claude/worktrees/lib",)
+    world.file(".gitmodules", '[submodule "lib"]\n\tpath = .claude/worktrees/lib\n\turl = ../lib\n')
+    git(world, "add", ".gitmodules")
+    (world.root / ".gitmodules").unlink()
+    assert nameless(world) == ()

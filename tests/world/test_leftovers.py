@@ -212,6 +212,9 @@ def test_directories_that_git_does_not_know(world: World, tmp_path: Path) -> Non
     expected = [f"{below}/{name}" for name in ("clone", "plain", "torn")]
     assert unregistered(str(world.root), [".worktrees/*", "*/plain", str(world.home)], trees) == expected
     assert unregistered(str(world.root), [f"{world.root}/.worktrees/*"], trees) == [], "elsewhere others keep theirs"
+    (world.root / ".git/worktrees/known/gitdir").unlink()
+    trees = list_worktrees(find_project(str(world.root)))
+    assert unregistered(str(world.root), [".worktrees/k*"], trees) == [str(known)], "git forgot where it is"
 
 
 def test_a_root_that_is_a_link_holds_the_worktrees_that_git_knows(world: World) -> None:

@@ -17,7 +17,7 @@ from gate.world import worktree_life
 from gate.world.commits import History, read_history
 from gate.world.git import Git
 from gate.world.tree import Tree
-from gate.world.worktree_life import CACHES, OPERATIONS, Life, changed, examine, files_below, last_activity, operation
+from gate.world.worktree_life import CACHES, Life, changed, examine, files_below, last_activity
 from gate.world.worktrees import Worktree, list_worktrees
 
 TIMEOUT = 20.0
@@ -357,27 +357,6 @@ def test_a_look_at_many_files_is_bounded_and_says_so(world: Aged, monkeypatch: p
     assert life.idle is True, "git compared the rest"
     assert "only 2 of its files were looked at" in map(str, life.holds)
     assert not life.removable
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_operations(name: str, tmp_path: Path) -> None:
-    assert operation(str(tmp_path)) == ""
-    (tmp_path / name).mkdir()
-    assert operation(str(tmp_path)) == OPERATIONS[name]
-
-
-def test_real_operations(world: Aged) -> None:
-    for number, place in enumerate((world.root, world.linked)):
-        (place / "README").write_text(f"{number}\n")
-        world.git("commit", "--quiet", "--all", "--message", "x", cwd=place)
-    for command, words in (("merge", "a merge"), ("rebase", "a rebase"), ("cherry-pick", "a cherry-pick")):
-        with pytest.raises(subprocess.CalledProcessError):
-            world.git(command, "main", cwd=world.linked)
-        assert operation(str(world.git_dir)) == words
-        assert operation(str(world.root / ".git")) == ""
-        world.git(command, "--abort", cwd=world.linked)
-    world.git("bisect", "start", cwd=world.linked)
-    assert operation(str(world.git_dir)) == "a bisection"
 
 
 def test_a_directory_that_is_no_worktree(tmp_path: Path) -> None:

@@ -242,6 +242,24 @@ def test_however_it_says_that_it_is_bare(text: str, world: World) -> None:
     assert [tree.main for tree in ours(world)] == expected
 
 
+def test_a_bare_repository_whose_setting_is_its_own(world: World) -> None:
+    """With extensions.worktreeConfig git keeps it in a second file, and in the first it would hold for all."""
+    (world.root / ".git/index").unlink()
+    git(world, "config", "extensions.worktreeConfig", "true")
+    git(world, "config", "--worktree", "core.bare", "true")
+    git(world, "config", "--unset", "core.bare")
+    assert ours(world) == []
+    git(world, "config", "--unset", "extensions.worktreeConfig")
+    assert [tree.main for tree in ours(world)] == [True], "then git does not read it"
+
+
+def test_one_that_was_made_bare_has_an_index_and_no_files(world: World) -> None:
+    git(world, "config", "core.bare", "true")
+    assert [tree.main for tree in ours(world)] == [True], "an accident: its files are there"
+    (world.root / "README").unlink()
+    assert ours(world) == []
+
+
 def test_a_submodule_and_its_worktree(world: World, tmp_path: Path) -> None:
     outer = World(tmp_path / "outer")
     outer.repository()
@@ -284,13 +302,21 @@ def a_fifo(world: World, path: Path) -> None:
 
 @pytest.mark.parametrize(
     "what",
-    [other_repository, worktree_of_another, empty_directory, a_file, no_dot_git, a_fifo],
+    [other_repository, worktree_of_another, empty_directory, a_file],
     ids=lambda what: what.__name__,
 )
 def test_what_stands_in_the_place_of_a_worktree_is_not_it(what: Callable[[World, Path], None], world: World) -> None:
     path = add(world)
     what(world, path)
     assert [tree.missing for tree in ours(world) if tree.path == str(path)] == [True]
+
+
+@pytest.mark.parametrize("what", [no_dot_git, a_fifo], ids=lambda what: what.__name__)
+def test_what_git_cannot_use_is_not_missing(what: Callable[[World, Path], None], world: World) -> None:
+    """What is uncommitted in it would be passed over, and the rest be called clean."""
+    path = add(world)
+    what(world, path)
+    assert [tree.missing for tree in ours(world) if tree.path == str(path)] == [False]
 
 
 def test_what_may_not_be_read_is_not_said_to_be_gone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,13 +339,17 @@ def test_a_lock_that_cannot_be_read_is_a_lock(world: World) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n"])
-def test_a_registration_that_names_no_place_is_none(content: bytes | None, world: World) -> None:
+def test_a_registration_that_names_no_place_stands_for_a_worktree(content: bytes | None, world: World) -> None:
+    """It is somewhere, and git works in it: what looks at all of them must not miss that one was not looked at."""
     add(world)
-    gitdir = world.root / ".git/worktrees/linked/gitdir"
-    gitdir.unlink()
+    registration = world.root / ".git/worktrees/linked"
+    (registration / "gitdir").unlink()
     if content is not None:
-        gitdir.write_bytes(content)
-    assert [tree.main for tree in ours(world)] == [True]
+        (registration / "gitdir").write_bytes(content)
+    (_, tree) = ours(world)
+    assert (tree.path, tree.git_dir, tree.missing) == (str(registration), str(registration), False)
+    (registration / "HEAD").unlink()
+    assert [tree.main for tree in ours(world)] == [True], "what is left of one that was removed"
     (world.root / ".git/worktrees/stray-file").write_text("")
     assert [tree.main for tree in ours(world)] == [True]
 
