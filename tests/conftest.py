@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from kit import Client, Machine, clean_environ
+from kit import INSTALLATION, Client, Machine, clean_environ
 
 # Nothing here is timed: a loaded machine is no fault of the code's. CI tries the same examples each time.
 settings.register_profile("untimed", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("untimed")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """What the processes of the tests ran from goes with them."""
+    INSTALLATION.remove()
 
 
 @pytest.fixture(autouse=True)

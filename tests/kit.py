@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
+from regular import Regular
 
-import gate
-
-GATE = Path(sys.executable).parent / "gate"
-SILENT = Path(next(iter(gate.__path__))) / "silent.py"
-"""What an installed hook line runs."""
+INSTALLATION = Regular()
+GATE, SILENT, PYTHON = INSTALLATION.gate, INSTALLATION.silent, INSTALLATION.python
+"""The command, and what an installed hook line runs: this interpreter with this file."""
 
 TIMEOUT = 60
 
@@ -57,8 +55,6 @@ class Machine:
     """A made-up user on this machine: a home, a state directory, and the installed command."""
 
     def __init__(self, directory: Path) -> None:
-        if not GATE.exists():
-            pytest.fail(f"{GATE} is missing: install the project first (README)")
         self.directory = directory
         self.environ = clean_environ(directory)
         self.config = directory / "config" / "config.toml"
@@ -243,7 +239,7 @@ class Client:
         value = {"session_id": self.session, "cwd": str(self.cwd), "hook_event_name": event} | payload
         file = self.machine.directory / f"payload-{os.getpid()}-{self.process.pid}.json"
         file.write_text(json.dumps(value))
-        return self.shell(f"{sys.executable} -I -S {SILENT} {boundary} --client claude < {file}")
+        return self.shell(f"{PYTHON} -I -S {SILENT} {boundary} --client claude < {file}")
 
     def start(self, source: str = "startup") -> str:
         """A session start; the text that is injected, empty when the hook prints nothing."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from kit import SILENT, Client, Machine, injected, wait_for_exit
+from kit import PYTHON, SILENT, Client, Machine, injected, wait_for_exit
 
 import gate
 from gate.boundary import end_by_hand
@@ -37,7 +36,7 @@ class Scenario:
         self.template = machine.directory / "template"
         shutil.copytree(machine.state, self.template, symlinks=True)
         self.interpreter = machine.directory / "interpreter"
-        self.interpreter.write_text(f"#!{sys.executable} -IS\n{INTERRUPTED.read_text()}")
+        self.interpreter.write_text(f"#!{PYTHON} -IS\n{INTERRUPTED.read_text()}")
         self.interpreter.chmod(0o755)
         self.counter = machine.directory / "counter"
 
@@ -83,7 +82,7 @@ class Scenario:
         """What the next session is shown."""
         value = {"session_id": "after", "cwd": str(self.project), "hook_event_name": "SessionStart"}
         done = subprocess.run(
-            [sys.executable, "-I", "-S", SILENT, "start", "--client", "claude"],
+            [PYTHON, "-I", "-S", SILENT, "start", "--client", "claude"],
             input=json.dumps(value).encode(),
             env=self.machine.environ,
             cwd=self.project,

@@ -18,10 +18,11 @@ _COUNTED = {DEBT: "to clear", UNKNOWN: "not known", DEFERRED: "deferred", NOTE: 
 
 def print_report(console: Console, report: Report, labels: Mapping[str, str], root: str) -> None:
     """A line for each check, the findings, what it comes to, and for which project."""
+    wide = max((len(result["check"]) for result in report.results), default=0) + 2
     for result in report.results:
         reason = f"  {line(result['reason'])}" if result["outcome"] in ("skipped", "unknown") else ""
         label = labels.get(result["check"], "")
-        console.print(f"{label:<10}{result['check']:<20}{console.word(result['outcome'], 8)}{reason}".rstrip())
+        console.print(f"{label:<10}{result['check']:<{wide}}{console.word(result['outcome'], 8)}{reason}".rstrip())
     print_findings(console, report.findings)
     counts = {kind: len(report.of_kind(kind)) for kind in _ORDER}
     words = ", ".join(f"{count} {_COUNTED[kind]}" for kind, count in counts.items() if count)

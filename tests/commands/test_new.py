@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from installed import Installation
-from kit import GATE, TIMEOUT, Machine, child
+from kit import GATE, PYTHON, TIMEOUT, Machine, child
 
 import gate
 from gate.errors import GateError
@@ -100,7 +100,7 @@ def test_a_check_of_ones_own_works_as_it_is_written(
         assert f"Wrote {checks / name}\n" in text
     steps = text.partition("Next:\n")[2].splitlines()
     assert [step[:5] for step in steps] == ["  1. ", "  2. ", "  3. "]
-    assert f"{sys.executable} -m pytest {checks / 'test_lamps_left.py'}, then gate run lamps_left." in steps[2]
+    assert f"{PYTHON} -m pytest {checks / 'test_lamps_left.py'}, then gate run lamps_left." in steps[2]
 
     assert " passed" in pytest_in(checks, machine, ".")
     ruff(checks, machine)
@@ -179,7 +179,7 @@ def test_a_package_of_ones_own(machine: Machine, project: Path) -> None:
         "src/session_gate_lamps/lamps_left.py",
         "tests/test_lamps_left.py",
     ]
-    assert f"-m pip install -e {directory}, then {sys.executable} -m pytest {directory}, then gate run" in text
+    assert f"-m pip install -e {directory}, then {PYTHON} -m pytest {directory}, then gate run" in text
     assert " passed" in pytest_in(directory, machine)
     ruff(directory, machine)
     described = tomllib.loads((directory / "pyproject.toml").read_text())
