@@ -165,7 +165,7 @@ class _Comparison:
             base, after = self._as_one(head, own)
             others = self._that_change(after, head)
             is_held = bool(after) and all(self._is_held(path, new, head) for path, new in after.items())
-            if is_held or (others and self._is_squash(base, head, others)):
+            if is_held or (others and len(own) > 1 and self._is_squash(base, head, others)):
                 kept |= own
             elif any(self._history[other].committed >= self._lost[head].committed for other in others):
                 covered.add(head)
@@ -226,15 +226,24 @@ class _Comparison:
         }
 
     def _is_squash(self, base: str, head: str, others: Sequence[str]) -> bool:
-        whole = parse_patch(self._ask("diff-tree", *_PATCH, base, head, "--"))
+        whole = parse_patch(self._show("diff-tree", *_PATCH, base, head, "--"))
         return any(_is_part(whole, patch) for patch in self._patches(others[:MOST_LIKE_ONE]).values())
 
     def _patches(self, commits: Sequence[str]) -> dict[str, dict[str, str]]:
         if not commits:
             return {}
         asked = ("-c", "log.follow=false", "log", "--no-walk=unsorted", *_PATCH, f"--format={_MARK}%H", *commits, "--")
-        texts = [text.partition("\n") for text in _split(self._ask(*asked), _MARK)]
+        texts = [text.partition("\n") for text in _split(self._show(*asked), _MARK)]
         return {commit: parse_patch(patch) for commit, _, patch in texts}
+
+    def _show(self, *asked: str) -> str:
+        """Contents; nothing where some are not here, as in a partial clone, and so cannot be the same."""
+        try:
+            return self._ask(*asked)
+        except UnknownError:
+            if time.monotonic() >= self._ask.deadline:
+                raise
+            return ""
 
 
 def parse_patch(text: str) -> dict[str, str]:

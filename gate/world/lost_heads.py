@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
@@ -62,12 +63,9 @@ def _without_a_commit_yet(common: str, trees: Sequence[Worktree]) -> set[str]:
 
 
 def _why_lost(ask: Callable[..., str], tree: Worktree) -> Phrase | None:
-    try:
+    with suppress(UnknownError):  # where git has no time, it has none for the next question either
         ask(tree.path, "rev-list", "--no-walk", "--quiet", "HEAD", "--")
         return None
-    except UnknownError as error:
-        if not str(error).startswith("git failed"):
-            raise
     commit = ask(tree.path, "rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).strip()
     if commit:
         return say("the commit {} is not there", commit[:12])

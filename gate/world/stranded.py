@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ MOST = 5000
 
 MOST_NAMED = 10_000
 """Commits of other branches that are named to git; a command line has an end (some 1 MB on macOS)."""
+
+MONTH = 30 * 86400.0
 
 _COMMIT = re.compile("[0-9a-f]{40,64}")
 _LIMIT = 1 << 20
@@ -79,24 +81,47 @@ class CommitSearch:
             return []
         only = _only_in(heads, self.references)
         commits = _listed(ask, only)
-        heads = [head for head in heads if head.commit in commits]
-        elsewhere = self._from_elsewhere(heads) if heads else []
+        holding = [head for head in heads if head.commit in commits]
+        elsewhere = self._from_elsewhere(holding) if holding else []
         if elsewhere:
             commits = _listed(ask, [*only, "--ignore-missing", *elsewhere])
-        own = _divided(heads, commits)
+        own = _divided(holding, commits)
         least = len(commits) > MOST
         if not own or least:
             return [_stranded(each, commits, each.commits, least=least) for each in own]
-        ids = set().union(*(reach(each.head.commit, commits) for each in own))
+        without = {HEADS + head.branch for head in heads if head.branch}
+        return self._compare(ask, own, commits, lambda since: self.references.tips(since, places.main, without))
+
+    def _compare(
+        self,
+        ask: Ask,
+        own: Sequence[_Own],
+        commits: Mapping[str, Commit],
+        tips_since: Callable[[float], Sequence[str]],
+    ) -> list[Stranded]:
+        """Those that are not kept in another form. The young ones are compared first: where a copy may be a year old,
+        the history of a year has to be looked at, and that is not to keep the time from the others.
+        """
+        kept, covered = set[str](), set[str]()
+        done: dict[str, _Own] = {}
+        lost: dict[str, Commit] = {}
+        pushed: frozenset[str] = frozenset()
+        doubt = ""
         try:
+            ids = set().union(*(reach(each.head.commit, commits) for each in own))
             lost = parse_log(ask(*LOG, "--no-walk=unsorted", *sorted(ids), "--"))
-            without = {HEADS + head.branch for head in heads if head.branch}
-            tips = [each.head.commit for each in own]
-            kept = find_kept(ask, lost, tips, lambda since: self.references.tips(since, places.main, without))
             pushed = self._that_were_pushed(ask)
+            for group in _by_age(own, lost):
+                tips = [each.head.commit for each in group]
+                within = {commit: lost[commit] for tip in tips for commit in reach(tip, lost)}
+                found = find_kept(ask, within, tips, tips_since)
+                kept |= found.commits
+                covered |= found.covered
+                done |= {each.head.key: each for each in group}
         except UnknownError as error:
-            return [_stranded(each, commits, each.commits, doubt=str(error)) for each in own]
-        return list(_left(own, lost, kept, pushed))
+            doubt = str(error)
+        in_doubt = [_stranded(each, commits, each.commits, doubt=doubt) for each in own if each.head.key not in done]
+        return [*_left(done.values(), lost, Kept(frozenset(kept), frozenset(covered)), pushed), *in_doubt]
 
     def _from_elsewhere(self, heads: Sequence[Head]) -> list[str]:
         """Commits that were fetched. In a shallow clone the oldest ones are named; what was fetched last is, too."""
@@ -165,6 +190,15 @@ def _divided(heads: Iterable[Head], commits: Mapping[str, Commit]) -> list[_Own]
         if found:
             own.append(_Own(head, moved, found))
     return own
+
+
+def _by_age(own: Sequence[_Own], lost: Mapping[str, Commit]) -> list[list[_Own]]:
+    """Those whose oldest commit was made in the month before the newest of all, and the others."""
+    begun = [min(lost[commit].authored for commit in reach(each.head.commit, lost)) for each in own]
+    border = max(lost[commit].authored for each in own for commit in each.commits) - MONTH
+    young = [each for each, since in zip(own, begun, strict=True) if since >= border]
+    old = [each for each, since in zip(own, begun, strict=True) if since < border]
+    return [group for group in (young, old) if group]
 
 
 def _left(own: Iterable[_Own], lost: Mapping[str, Commit], kept: Kept, pushed: frozenset[str]) -> Iterator[Stranded]:
