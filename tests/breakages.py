@@ -48,6 +48,7 @@ class Left(World):
 
     def build(self) -> None:
         self.repository()
+        self.set("core.logAllRefUpdates", "false")  # every test copies this, file by file
         self.file(".gitignore", ".claude\n")
         self.worktree("../linked", branch="linked")
         self.worktree(".claude/worktrees/task", branch="task")
@@ -60,7 +61,9 @@ class Left(World):
         self.file("new", "x")
         (self.linked / "new").write_text("x")
         self.file(".git/index.lock")
-        assert self.run("repack", "-a", "-d", "--quiet") == 0  # every test copies this, file by file
+        assert self.run("repack", "-a", "-d", "--quiet") == 0
+        for name in ("info", "logs", "branches"):
+            shutil.rmtree(self.dot_git / name, ignore_errors=True)
 
     def set(self, key: str, value: str) -> None:
         """A setting of the configuration that all worktrees share."""
@@ -146,6 +149,13 @@ def head_without_its_commit(world: Left) -> None:
 
 def torn_branch(world: Left) -> None:
     (world.dot_git / "refs/heads/main").write_text("")
+
+
+def packed_branch_without_its_commit(world: Left) -> None:
+    assert world.run("pack-refs", "--all") == 0
+    commit = subprocess.check_output(["git", "rev-parse", "main"], cwd=world.root, env=world.environ, text=True).strip()
+    packed = world.dot_git / "packed-refs"
+    packed.write_text(packed.read_text().replace(f"{commit} refs/heads/main", f"{NO_COMMIT} refs/heads/main"))
 
 
 def empty_head_of_a_linked_one(world: Left) -> None:
@@ -238,6 +248,7 @@ DEBTS: dict[Breakage, str] = {
     head_that_is_no_name: MAIN + "its HEAD names no branch",
     head_without_its_commit: "HEAD in the main worktree leads nowhere: the commit 123456789012 is not there",
     torn_branch: "HEAD in the main worktree leads nowhere: the branch main names no commit",
+    packed_branch_without_its_commit: "HEAD in the main worktree leads nowhere: the commit 123456789012 is not there",
     empty_head_of_a_linked_one: TASK + "its HEAD is empty",
     head_of_a_linked_one_without_its_commit: (
         "HEAD in the worktree {linked} leads nowhere: the commit 123456789012 is not there"

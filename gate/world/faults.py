@@ -235,7 +235,7 @@ class Inspection:
             for name in list_gitlinks(self.git, tree.path, tree.git_dir, self.deadline):
                 path = os.path.join(tree.path, name)
                 project = self.git.project(path)
-                if project.here == path and project.broken:
+                if project.broken:
                     yield dot_git_fault(path, self.project.root, project.broken, tree.path)
 
 

@@ -105,11 +105,16 @@ def test_it_is_said_by_the_real_command_until_it_is_mended(machine: Machine) -> 
     machine.text("run", *checks, cwd=project)
 
 
-def test_in_a_worktree_without_its_registration(world: Left) -> None:
-    shutil.rmtree(world.dot_git / "worktrees/linked")
-    world.root = world.linked
-    text = f"git does not work in {world.linked}: .git leads to a directory that is not there ({world.directory}"
-    assert [said(finding).startswith(text) for finding in run_check(CHECK, world)] == [True]
+@pytest.mark.parametrize("name", ["linked", "task"])
+def test_in_a_worktree_without_its_registration(name: str, world: Left) -> None:
+    shutil.rmtree(world.dot_git / "worktrees" / name)
+    here = world.linked if name == "linked" else world.task
+    world.root = here
+    ((kind, text),) = found(world)
+    assert kind == DEBT
+    place = here if name == "linked" else ".claude/worktrees/task"
+    gone = f"{world.directory}/project/.git/worktrees/{name}"
+    assert text == f"git does not work in {place}: .git leads to a directory that is not there ({gone})"
 
 
 def test_what_holds_for_all_is_said_once(world: Left) -> None:
@@ -264,9 +269,13 @@ def test_a_bare_repository_with_worktrees_is_in_order(name: str, world: Left) ->
     everything = bare(world, place)
     if name == "all/.bare":
         (everything / ".git").write_text("gitdir: ./.bare\n")
+    settings = world.home / "gitconfig"
+    settings.write_text("[safe]\n\tbareRepository = explicit\n")
+    world.environ["GIT_CONFIG_GLOBAL"] = str(settings)
     for root in (everything / "one", place, *([everything] if name != "all.git" else [])):
         world.root = root
         assert found(world) == []
+    world.environ["GIT_CONFIG_GLOBAL"] = os.devnull
     # With this extension the setting must move to a file of the bare repository's own, or it holds for all.
     assert world.run("config", "extensions.worktreeConfig", "true", cwd=place) == 0
     world.root = everything / "one"
@@ -321,6 +330,20 @@ def test_a_git_that_hangs_does_not_hold_it(world: Left) -> None:
     began = time.monotonic()
     assert {kind for kind, _ in found(world, limit=0.5)} == {UNKNOWN}
     assert time.monotonic() - began < 5, "not 600 s: it was ended"
+
+
+def test_what_is_not_known_of_many_is_said_once(world: Left) -> None:
+    world.set("extensions.worktreeConfig", "true")
+    fake = world.directory / "bin/git"
+    fake.parent.mkdir()
+    real = shutil.which("git", path=world.environ["PATH"])
+    slow = f'case "$*" in *"-C {world.linked} "*|*"-C {world.task} "*) exec sleep 600;; esac'
+    fake.write_text(f'#!/bin/sh\n{slow}\nexec {real} "$@"\n')
+    fake.chmod(0o755)
+    world.environ["PATH"] = f"{fake.parent}:{world.environ['PATH']}"
+    texts = [text for kind, text in found(world, limit=0.6) if kind == UNKNOWN and text.startswith("whether git can")]
+    names = f"{world.linked}, .claude/worktrees/task"
+    assert texts == [f"whether git can work in 2 linked worktrees is not known: {names}"]
 
 
 def test_another_users_repository_is_not_known(world: Left) -> None:

@@ -72,9 +72,17 @@ def test_any_bytes_end_somewhere(data: bytes, version: int, count: int) -> None:
 
 @given(st.integers(0, 400))
 def test_a_torn_index_gives_what_is_whole(length: int) -> None:
-    entry = bytes(60) + b"\0\1" + b"x\0"
+    entry = bytes(60) + b"\0\3" + b"xyz" + bytes(7)
     data = (b"DIRC" + (2).to_bytes(4, "big") + (5).to_bytes(4, "big") + entry * 5)[:length]
-    assert list(index_paths(data)) == [b"x"] * min(5, max(0, (length - 12) // 64))
+    assert list(index_paths(data)) == [b"xyz"] * min(5, max(0, (length - 12 + 6) // 72))
+
+
+def test_what_cannot_be_understood_ends_it() -> None:
+    begin = {version: b"DIRC" + version.to_bytes(4, "big") + (2).to_bytes(4, "big") for version in (2, 4, 5)}
+    assert list(index_paths(begin[2] + bytes(200))) == [], "a path that is empty"
+    assert list(index_paths(begin[4] + bytes(62) + b"\0abc\0" + bytes(62) + b"\2d\0")) == [b"abc", b"ad"]
+    assert list(index_paths(begin[4] + bytes(62) + b"\0abc\0" + bytes(62) + b"\4d\0")) == [b"abc"], "4 of 3 bytes"
+    assert list(index_paths(begin[5] + bytes(62) + b"abc\0")) == [], "a version of another time"
 
 
 def test_whether_its_files_are_there(world: World) -> None:
