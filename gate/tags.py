@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 OWN_TAG = "SESSION_GATE_SESSION"
 TAG_VARIABLES = (OWN_TAG, "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "COPILOT_AGENT_SESSION_ID")
+MARKS = ("CLAUDECODE", "CLAUDE_PID", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "OPENCODE_PID")
+"""Variables that name a client, and its process, but no session."""
 
 
 def tag_of(environ: Mapping[str, str]) -> str | None:
@@ -23,4 +25,4 @@ def tag_of(environ: Mapping[str, str]) -> str | None:
 
 def without_tags(environ: Mapping[str, str]) -> dict[str, str]:
     """An environment for processes of ours: they are no session's, and must not look like what one left behind."""
-    return {name: value for name, value in environ.items() if name not in TAG_VARIABLES}
+    return {name: value for name, value in environ.items() if name not in TAG_VARIABLES and name not in MARKS}
