@@ -65,7 +65,7 @@ def find(context: Context[UnfinishedOperation]) -> Iterator[Finding]:
             waiting += [(tree, operation) for operation in read_operations(tree.git_dir)]
         except UnknownError as error:
             key, where = f"{tree.path}\0unread", shown(tree.path, project.root)
-            text = say("whether an operation waits in {} is not known: {}", where, plainly(error))
+            text = say("could not check whether an operation waits in {}: {}", where, plainly(error))
             cure = say("ls -ld {} shows whose it is; {}", ShellWord(tree.git_dir), plainly(error.cure))
             yield Finding(key, text, [Subject(key)], remedy=cure, kind=UNKNOWN)
     until = time.monotonic() + 0.5 * context.time_left()

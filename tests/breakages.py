@@ -229,7 +229,7 @@ def dangling_link(world: Left) -> None:
 
 MAIN = "git does not work in the main worktree: "
 TASK = "git does not work in the worktree .claude/worktrees/task: "
-MAYBE = "whether git can work in the main worktree is not known: "
+MAYBE = "could not check whether git can work in the main worktree: "
 BARE = "core.bare is true, though there is a work tree: git can show and commit nothing in the "
 
 DEBTS: dict[Breakage, str] = {
@@ -279,11 +279,11 @@ UNKNOWNS: dict[Breakage, str] = {
         MAYBE + "this git does not understand its format: fatal: unknown repository extension found: madeUp"
     ),
     dot_git_that_leads_away: (
-        "whether git can work in the worktree {linked} is not known: its .git leads to "
+        "could not check whether git can work in the worktree {linked}: its .git leads to "
         "/workspaces/elsewhere/.git/worktrees/linked, which is not there"
     ),
     main_dot_git_that_leads_away: (
-        "whether git can work here is not known: .git leads to a directory that is not there "
+        "could not check whether git can work here: .git leads to a directory that is not there "
         "(/workspaces/elsewhere/.git)"
     ),
 }

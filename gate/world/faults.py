@@ -27,10 +27,7 @@ from gate.world.refusals import Refusal, explain
 from gate.world.worktrees import AGENT_ROOTS, Worktree, shown
 
 _BARE = "true"
-_UNSURE = "whether git can work in the worktree {} is not known: {}"
-_ELSEWHERE = "what it leads to may be on a disk, or in a container, that is not here now; there it is in order"
-_BARE = "true"
-_UNSURE = "whether git can work in the worktree {} is not known: {}"
+_UNSURE = "could not check whether git can work in the worktree {}: {}"
 _ELSEWHERE = "what it leads to may be on a disk, or in a container, that is not here now; there it is in order"
 REPAIR = (
     "git worktree repair, in the repository, writes anew what a worktree and its registration say of each other (one "
@@ -110,7 +107,7 @@ class Inspection:
             yield from look(trees) if trees else ()
         except UnknownError as error:
             key, root = f"{self.project.common_dir}\0{what}", self.project.root
-            text = say("whether {} can be used is not known: {}", say(what), plainly(error))
+            text = say("could not check whether {} can be used: {}", say(what), plainly(error))
             cure = error.cure or "gate run broken_repository takes more time than a start"
             yield Fault(key, root, text, _status(root), cure, kind=UNKNOWN)
 
@@ -166,7 +163,7 @@ class Inspection:
             answers.update(zip((tree.path for tree in linked), found, strict=True))
             if len(late) > 1:
                 names = [shown(fault.name, self.project.root) for fault in late]
-                text = say("whether git can work in {} linked worktrees is not known: {}", len(late), names)
+                text = say("could not check whether git can work in {} linked worktrees: {}", len(late), names)
                 answers |= {fault.name: replace(fault, name="") for fault in late}  # said once, for all
                 return answers, [replace(late[0], key=f"{common}\0unasked", text=text, worktree=None)]
         return answers, []
@@ -183,7 +180,7 @@ class Inspection:
     def _refused(self, path: str, git_dir: str, refusal: Refusal) -> Fault:
         is_main = path in (self.project.root, self.project.common_dir)
         where = self._where(path, is_main) if path != git_dir else say("in the repository")
-        text = "git does not work {}: {}" if refusal.known else "whether git can work {} is not known: {}"
+        text = "git does not work {}: {}" if refusal.known else "could not check whether git can work {}: {}"
         return Fault(
             key=f"{git_dir}\0git",
             name=path,
@@ -255,7 +252,7 @@ def dot_git_fault(path: str, root: str, broken: str, worktree: str | None = None
     return Fault(
         key=f"{path}\0.git",
         name=path,
-        text=say("whether git can work {} is not known: {}" if away else "git does not work {}: {}", where, why),
+        text=say("could not check whether git can work {}: {}" if away else "git does not work {}: {}", where, why),
         look=say("ls -la {} shows it", ShellWord(dot_git if os.path.isdir(dot_git) else path)),
         cure=_ELSEWHERE if away else cure,
         state=target or broken,

@@ -313,7 +313,7 @@ def test_no_repository_is_skipped(tmp_path: Path) -> None:
 
 def test_without_git_nothing_is_known(world: Left) -> None:
     world.environ["PATH"] = "/no/where"
-    text = "whether git can work in the main worktree is not known: git was not found in PATH"
+    text = "could not check whether git can work in the main worktree: git was not found in PATH"
     assert found(world) == [(UNKNOWN, text)]
 
 
@@ -341,9 +341,13 @@ def test_what_is_not_known_of_many_is_said_once(world: Left) -> None:
     fake.write_text(f'#!/bin/sh\n{slow}\nexec {real} "$@"\n')
     fake.chmod(0o755)
     world.environ["PATH"] = f"{fake.parent}:{world.environ['PATH']}"
-    texts = [text for kind, text in found(world, limit=0.6) if kind == UNKNOWN and text.startswith("whether git can")]
+    texts = [
+        text
+        for kind, text in found(world, limit=0.6)
+        if kind == UNKNOWN and text.startswith("could not check whether git can")
+    ]
     names = f"{world.linked}, .claude/worktrees/task"
-    assert texts == [f"whether git can work in 2 linked worktrees is not known: {names}"]
+    assert texts == [f"could not check whether git can work in 2 linked worktrees: {names}"]
 
 
 def test_another_users_repository_is_not_known(world: Left) -> None:
@@ -351,7 +355,9 @@ def test_another_users_repository_is_not_known(world: Left) -> None:
         pytest.skip("needs to give a file away")
     for path in (world.root, world.dot_git):
         os.chown(path, 12345, -1)
-    text = "whether git can work in the main worktree is not known: git does not trust it, because it is another user's"
+    text = (
+        "could not check whether git can work in the main worktree: git does not trust it, because it is another user's"
+    )
     assert found(world) == [(UNKNOWN, text)]
 
 

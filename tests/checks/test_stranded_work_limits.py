@@ -95,7 +95,7 @@ def test_the_advice_can_be_run_and_changes_nothing(world: Forge) -> None:
     assert "WIP on main" in world.git(*shlex.split(listing)[1:], cwd=world.directory)
     assert "README" in world.git(*shlex.split(show)[1:], cwd=world.directory)
     assert (world.git("for-each-ref"), world.git("stash", "list"), world.git("status", "--porcelain")) == before
-    for word in ("drop", "pop", "force", "prune", "rm ", "reset", "clean", "branch -"):
+    for word in (" drop", " pop", "force", "prune", "rm ", "reset", "clean", "branch -"):
         assert word not in str(commits.remedy) + str(stash.remedy)
 
 

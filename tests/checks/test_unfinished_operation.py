@@ -196,7 +196,7 @@ def test_what_may_not_be_read_is_unknown(world: Stalled, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "scandir", refuse)
     kinds = dict(found(world))
     assert kinds[UNKNOWN] == (
-        f"whether an operation waits in {show(world.linked)} is not known: "
+        f"could not check whether an operation waits in {show(world.linked)}: "
         "rebase-merge in git's own directory cannot be read: Permission denied"
     )
     assert kinds[DEBT].startswith("a merge on main waits: "), "and does not hide another"

@@ -26,7 +26,7 @@ from gate.world.holders import (
     parse_reason,
     same_host,
 )
-from gate.world.processes import Process, ProcessTable
+from gate.world.processes import ProcessTable
 
 LINUX = sys.platform.startswith("linux")
 HERE = os.uname().nodename
@@ -219,7 +219,9 @@ def test_a_process_younger_than_the_lock_is_somebody_else(world: World, process_
 
 def test_an_unknown_start_is_taken_for_the_holders(world: World) -> None:
     world.processes.add("claude", pid=4242, age=world.clock.now())
-    assert world.processes.get(4242) == Process(4242, 1, "claude", "S", 0.0)
+    process = world.processes.get(4242)
+    assert process is not None
+    assert process.started == 0.0
     assert fate(world, Holder(4242)) is Fate.ALIVE
     assert fate(world, Holder(4242, ticks=99)) is Fate.ALIVE
 
