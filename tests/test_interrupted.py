@@ -104,6 +104,7 @@ class Scenario:
 
 
 def prepare(machine: Machine, project: Path, scenario: str) -> None:
+    machine.only("uncommitted_paths")
     machine.text("end", cwd=project)
     client = Client(machine, project, "first")
     assert client.start() == ""

@@ -28,6 +28,7 @@ def hook(machine: Machine, project: Path, boundary: str, session: str) -> str:
 
 
 def test_fifty_sessions_at_once_leave_one_valid_marker_and_nothing_else(machine: Machine, project: Path) -> None:
+    machine.only("uncommitted_paths")
     machine.text("end", cwd=project)
 
     def session(number: int) -> None:
@@ -50,6 +51,7 @@ def test_fifty_sessions_at_once_leave_one_valid_marker_and_nothing_else(machine:
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.2])
 def test_a_start_that_races_the_end_before_it_loses_nothing(machine: Machine, project: Path, delay: float) -> None:
+    machine.only("uncommitted_paths")
     machine.text("end", cwd=project)
     for number in range(RACES):
         hook(machine, project, "start", f"first-{number}")
