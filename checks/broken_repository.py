@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterator
 
 from gate.api import (
+    SKIPPED,
     Check,
     Context,
     Finding,
     Inspection,
     Options,
+    ShellWord,
     SkipCheck,
     Subject,
     hookimpl,
@@ -24,7 +26,13 @@ def find(context: Context[Options]) -> Iterator[Finding]:
     """One finding for each thing that is broken, or of which that could not be established."""
     project = context.project
     if project.common_dir is None and not project.broken:
-        raise SkipCheck("not a git repository")
+        if context.last_outcome in ("", SKIPPED):
+            raise SkipCheck("not a git repository")
+        text = "there was a git repository here at the last look, and now there is none"
+        cure = "ls -la {} shows what is left; a clone or a backup has it; where that is meant, a waiver accepts it"
+        remedy = say(cure, ShellWord(project.root))
+        yield Finding("gone", say(text), [Subject("gone", project.root)], remedy=remedy)
+        return
     deadline = time.monotonic() + 0.8 * context.time_left()
     inspection = Inspection(context.git, project, context.worktrees, context.environ, deadline)
     for fault in inspection.faults():

@@ -48,7 +48,8 @@ def find(context: Context[Options]) -> Iterator[Finding]:
     for worktree, status in zip(worktrees, statuses, strict=True):
         where = say("" if worktree.main else " in the worktree {}", shown(worktree.path, context.project.root))
         if isinstance(status, UnknownError):
-            yield unknown(worktree.path, say("could not check{}: {}", where, plainly(status)), status.cure)
+            text = say("could not check{}: {}", where, plainly(status))
+            yield unknown(worktree.path, text, status.cure, worktree.path)
             continue
         yield from uncommitted(context, worktree, where, status.entries)
         if status.taken_in:
@@ -61,10 +62,10 @@ def find(context: Context[Options]) -> Iterator[Finding]:
         yield Finding(f"{path}\0unread", text, [Subject(f"{path}\0unread", path)], kind=NOTE)
 
 
-def unknown(key: str, summary: Phrase, cure: str = "") -> Finding:
-    """What could not be established, and is not clean."""
+def unknown(key: str, summary: Phrase, cure: str = "", worktree: str | None = None) -> Finding:
+    """What could not be established, and is not clean; in a worktree as a whole."""
     remedy = say("{}; {}", look(key.partition("\0")[0]), plainly(cure or "it is known when git can answer"))
-    return Finding(key, summary, [Subject(key)], remedy=remedy, kind=UNKNOWN)
+    return Finding(key, summary, [Subject(key, worktree=worktree)], remedy=remedy, kind=UNKNOWN)
 
 
 def look(path: str) -> Phrase:

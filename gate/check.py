@@ -53,6 +53,9 @@ class Context(Generic[OptionsT]):
     deadline: float
     """When this check's time is over, by `time.monotonic`."""
 
+    last_outcome: str = ""
+    """What became of this check when the marker was written; empty where it is not known."""
+
     @property
     def now(self) -> float:
         """Seconds since the epoch, by the clock that may be replaced."""

@@ -11,6 +11,7 @@ from gate.finding import UNKNOWN, Reported
 from gate.project import digest
 from gate.quote import line, name
 from gate.registry import Registry
+from gate.trust import DIRECTORY
 
 
 def config_findings(problems: Sequence[Problem], now: float) -> list[Reported]:
@@ -38,6 +39,8 @@ def plugin_findings(registry: Registry, now: float) -> list[Reported]:
 def _plugin_cure(source: str) -> str:
     """What to do about a plugin that cannot be used, by where it comes from."""
     if os.path.isabs(source):
+        if f"/{DIRECTORY}/" in source:
+            return f"gate trust --list shows what this project brings; a person decides after reading {name(source)}"
         if source.endswith(".py"):
             return f"gate list shows what is loaded; mend {name(source)}, or move it out of that directory"
         return f"gate list shows what is loaded; mend the rights of {name(source)}, or move it away"

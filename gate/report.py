@@ -131,7 +131,8 @@ def make_report(results: Sequence[Result], known: Known, extra: Sequence[Reporte
         check = result.check
         evidence = _evidence(check, known)
         parts = [(finding, part) for finding in result.findings for part in attribute(finding, evidence)]
-        reported = [_reported(check, finding, part, known) for finding, part in parts]
+        alone = len(result.findings) == 1
+        reported = [_reported(check, finding, part, known, alone) for finding, part in parts]
         outcome = _outcome(result.outcome, reported)
         findings += reported
         shown.append(
@@ -248,7 +249,8 @@ def _intersection(baselines: Sequence[Baseline]) -> dict[str, str] | None:
     return {key: state for key, state in first.items() if all(base.get(key) == state for base in rest)}
 
 
-def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Reported:
+def _reported(check: Check, finding: Finding, part: Part, known: Known, alone: bool) -> Reported:
+    """A finding as it is told. Only where it is `alone` is the check's last answer the answer to it."""
     fingerprint = digest(f"{check.name}\0{finding.key}".encode("utf-8", "surrogateescape"))
     worktrees = {subject.worktree for subject in part.subjects}
     context = _context(check, part, known)
@@ -259,7 +261,7 @@ def _reported(check: Check, finding: Finding, part: Part, known: Known) -> Repor
         check=check.name,
         label=check.label,
         kind=part.kind,
-        summary=str(_with_last_answer(summary, check, known) if part.kind == UNKNOWN else summary),
+        summary=str(_with_last_answer(summary, check, known) if part.kind == UNKNOWN and alone else summary),
         details=_details(finding, part),
         scope=check.scope,
         incident=check.incident_title,

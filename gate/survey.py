@@ -182,6 +182,8 @@ def _context_maker(
     made: set[str],
 ) -> Callable[[Check, float], Context[Any]]:
     me = mine.id if mine is not None else None
+    results = look.marker.data["results"] if look.marker is not None else []
+    outcomes = {result["check"]: str(result["outcome"]) for result in results}
     in_use = {r.worktree for r in look.records if r.id != me and r.state != ENDING and r.alive}
     if mine is not None and mine.state != ENDING:
         in_use.add(mine.worktree)
@@ -196,6 +198,7 @@ def _context_maker(
             processes=processes,
             git=git,
             deadline=deadline,
+            last_outcome=outcomes.get(check.name, ""),
         )
 
     return make

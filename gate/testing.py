@@ -139,7 +139,8 @@ class World:
     """A made-up machine whose files are real and lie below `directory`.
 
     `root` is the project, `home` and `temp` are what HOME and TMPDIR name in `environ`, which is the environment that
-    a check is given. `now` is in epoch seconds; without it the world begins at the real time.
+    a check is given. `now` is in epoch seconds; without it the world begins at the real time. `last_outcome` is what
+    became of the check at the last look.
     """
 
     def __init__(self, directory: str | os.PathLike[str], now: float | None = None) -> None:
@@ -156,6 +157,7 @@ class World:
             "GIT_CONFIG_SYSTEM": os.devnull,
         }
         self.processes = FakeProcessTable(self.clock)
+        self.last_outcome = ""
         self._sessions: dict[str, tuple[bool, bool]] = {}
 
     def _make(self, name: str) -> Path:
@@ -251,6 +253,7 @@ class World:
             processes=self.processes,
             git=Git(self.environ),
             deadline=time.monotonic() + limit,
+            last_outcome=self.last_outcome,
         )
 
     def _with_sessions(self, tree: Worktree) -> Worktree:

@@ -136,4 +136,4 @@ def why_not(state: str, file: ProjectFile) -> str:
     if file.fault:
         return file.fault
     what = "has changed since it was trusted" if state == CHANGED else "is this project's own, and not trusted"
-    return f"{what}: it was not run. Read it; gate trust {name(file.name)} lets it run as it is now"
+    return f"{what}: it was not run. A person decides, who reads {name(file.name)} first (gate trust)"

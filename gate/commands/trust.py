@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,7 +12,9 @@ from gate.commands.common import Call, common_options
 from gate.errors import GateError
 from gate.quote import line, name
 from gate.site import Site
+from gate.tags import tag_of
 from gate.trust import DIRECTORY, ProjectFile, Trust, project_files
+from gate.world.agents import agent_of
 
 
 @click.command(epilog="Example: gate trust flaky_ports.py")
@@ -25,6 +28,10 @@ def trust(call: Call, names: Sequence[str], listing: bool, revoke: bool) -> int:
     A check is code that runs as you, at each start and end of a session here: read it first. Whatever changes in a
     file, by a pull or by hand, it is asked for again.
     """
+    if not (listing or revoke) and _is_an_agents(os.environ):
+        raise GateError(
+            "an agent's session cannot trust code: a person reads it, and gives it in a terminal of their own"
+        )
     site = call.site()
     if listing and (revoke or names):
         raise click.UsageError("--list stands alone")
@@ -52,6 +59,11 @@ def trust(call: Call, names: Sequence[str], listing: bool, revoke: bool) -> int:
     for text in lines:
         call.console.print(text)
     return 0
+
+
+def _is_an_agents(environ: Mapping[str, str]) -> bool:
+    """Whether a client started this command: what a finding names must not be trusted by whoever reads the finding."""
+    return agent_of(environ) is not None or tag_of(environ) is not None
 
 
 def _refuse_unknown(wanted: Sequence[str], known: Any, why: str) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 from gate.quote import say
 
+LETTING = (".ignore", ".kept", ".fixtures", ".caches")
+"""Options that let through what they hold; every other list holds what is looked at."""
+
 
 def loosened(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
     """A harmless line for each thing that two snapshots of a configuration show to be loosened. What is not usable in
@@ -26,9 +29,9 @@ def loosened(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
     for key, texts in after.lists.items():
         known = before.lists.get(key, texts)
         added, gone = [x for x in texts if x not in known], [x for x in known if x not in texts]
-        if added and key.endswith(".ignore"):
+        if added and key.endswith(LETTING):
             said.append(say("{} now holds {}", key, added))
-        elif gone and not key.endswith(".ignore"):
+        elif gone and not key.endswith(LETTING):
             said.append(say("{} no longer holds {}", key, gone))
     return [str(phrase) for phrase in said]
 

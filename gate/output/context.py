@@ -95,6 +95,9 @@ def _heading(verdict: Verdict, before: str, debt: bool, stale_after: float) -> s
         return f"{name}: first look at this project; what stood here before is shown once."
     if verdict.kind == ABANDONED and record is not None:
         return f"{name}: no end recorded for the {line(record.client)} session opened at {local(record.since)}."
+    if verdict.kind == PENDING and record is not None and all(each.finishing for each in verdict.records):
+        when = local(record.since)
+        return f"{name}: the end of the {line(record.client)} session opened at {when} is still being completed."
     if verdict.kind == PENDING and record is not None:
         return f"{name}: the end of the {line(record.client)} session opened at {local(record.since)} was cut off."
     if verdict.kind == DAMAGED:
@@ -112,14 +115,17 @@ def _length(seconds: float) -> str:
 def _by_worktree(findings: Sequence[Reported], here: str) -> list[str]:
     """A line for each finding of this worktree or of the project; those of other worktrees as a count by label."""
     lines: list[str] = []
-    others: dict[str, set[str]] = {}
+    others: dict[tuple[str, str], set[str]] = {}
     for finding in sorted(findings, key=lambda f: (DEBT, UNKNOWN, NOTE).index(f.kind)):
         if finding.worktree and finding.worktree != line(here):
-            others.setdefault(finding.label, set()).add(finding.worktree)
+            others.setdefault((finding.label, finding.kind), set()).add(finding.worktree)
         else:
             lines.append(f"  - {finding.label}: {line(finding.summary)}")
-    for label, worktrees in others.items():
+    for (label, kind), worktrees in others.items():
         count = f"{len(worktrees)} other worktree{'' if len(worktrees) == 1 else 's'}"
+        if kind == UNKNOWN:
+            lines.append(f"  - {label}: could not check {count}: gate status")
+            continue
         here_too = any(said.startswith(f"  - {label}: ") for said in lines)
         lines.append(f"  - {label}: {'the same' if here_too else 'something left'} in {count}: gate status")
     return lines

@@ -23,7 +23,7 @@ from gate.world.hooks_path import HooksPath
 from gate.world.index import name_bytes
 from gate.world.lost_heads import lost_heads
 from gate.world.pointers import UNLISTED, Misled, may_be_away, misled, read, strays, target_of
-from gate.world.refusals import Refusal, explain
+from gate.world.refusals import Refusal, explain, lost_place
 from gate.world.worktrees import AGENT_ROOTS, Worktree, shown
 
 _BARE = "true"
@@ -171,11 +171,14 @@ class Inspection:
     def _answer(self, path: str, git_dir: str) -> str | Fault:
         # A bare repository is named outright: a user's safe.bareRepository would have git refuse to find it.
         named = ("--git-dir=.",) if path == git_dir else ()
+        common = self.project.common_dir or git_dir
         try:
-            return self._ask(path, *named, "rev-parse", "--is-bare-repository").strip()
+            bare, inside = self._ask(path, *named, "rev-parse", "--is-bare-repository", "--is-inside-work-tree").split()
         except UnknownError as error:
-            refusal = explain(error, git_dir, self.project.common_dir or git_dir, path)
-            return self._refused(path, git_dir, refusal)
+            return self._refused(path, git_dir, explain(error, git_dir, common, path))
+        # git answers this as long as it needs no work tree, wherever an absolute core.worktree leads.
+        refusal = lost_place(git_dir, common) if (bare, inside) == ("false", "false") and path != git_dir else None
+        return bare if refusal is None else self._refused(path, git_dir, refusal)
 
     def _refused(self, path: str, git_dir: str, refusal: Refusal) -> Fault:
         is_main = path in (self.project.root, self.project.common_dir)

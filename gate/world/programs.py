@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from gate.world.agents import agent_program, is_daemon
+
 _INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|zsh|dash|fish|ksh|tsx)[\d.]*")
 _PLAIN = re.compile(r"[\w.+@-]{1,60}")
 _MODULE = re.compile(r"[A-Za-z_][\w.]{0,60}", re.ASCII)
@@ -25,7 +27,7 @@ BROWSERS = frozenset(
 _AUTOMATED = ("--headless", "--remote-debugging-", "--enable-automation", "-juggler", "--marionette")
 
 KEPT = (
-    "tmux*", "screen", "SCREEN", "zellij", "dtach", "abduco", "mosh-server", "code*", "cursor*", "codium*", "zed*",
+    "tmux*", "screen", "SCREEN", "zellij", "dtach", "abduco", "mosh-server", "code", "code-*", "cursor", "codium", "zed",
     "emacs*", "gvim", "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
     "at-spi*", "gvfs*", "dconf-*", "xdg-*", "pipewire*", "pulseaudio", "adb", "watchman", "bazel*", "sccache",
     "ccache*", "buck2d", "mutagen*", "dockerd", "containerd*", "colima", "limactl*", "podman*",
@@ -38,6 +40,7 @@ _DAEMONS = (
     ("java", ("GradleDaemon", "KotlinCompileDaemon", "MavenDaemon", "sbt-launch", "GradleWrapperMain")),
     ("git", ("fsmonitor--daemon", "gc", "maintenance", "credential-cache--daemon")),
     ("node", ("nx-daemon", "server/start.js")),
+    ("ssh", ("[mux]",)),
     ("turbo", ("daemon",)),
     ("nix", ("daemon",)),
 )
@@ -77,6 +80,8 @@ def is_kept(name: str, words: Sequence[str], alive_directory: bool, kept: Sequen
     `alive_directory` says that its working directory is there: a daemon for a worktree that is gone serves nobody
     (max-sixty/worktrunk PR 2813).
     """
+    if agent_program(name, words) is not None:
+        return is_daemon(words)
     if any(fnmatchcase(name, pattern) for pattern in kept):
         return True
     if name in BROWSERS:
@@ -86,6 +91,7 @@ def is_kept(name: str, words: Sequence[str], alive_directory: bool, kept: Sequen
         )  # fmt: skip
     base = os.path.basename(words[0]) if words else name
     return alive_directory and any(
-        program in (name, base) and any(mark in word for word in words[1:] for mark in marks)
+        program in (name, base)
+        and any(mark in word for word in (words if program == "ssh" else words[1:]) for mark in marks)
         for program, marks in _DAEMONS
     )

@@ -76,8 +76,11 @@ def _of_parts(reason: str, git_dir: str, common: str) -> Refusal | None:
 
 
 def _of_place(reason: str, git_dir: str, common: str) -> Refusal | None:
-    if not _RELOCATED.search(reason):
-        return None
+    return lost_place(git_dir, common) if _RELOCATED.search(reason) else None
+
+
+def lost_place(git_dir: str, common: str) -> Refusal | None:
+    """Where core.worktree leads to nothing; None where it does not."""
     for directory, name in ((git_dir, "config.worktree"), (common, "config")):
         path = os.path.join(directory, name)
         named = _NAMED.findall(os.fsdecode(read(path, 1 << 20) or b""))

@@ -1,7 +1,8 @@
 """How to look at what was left of worktrees and their locks, and what clears it.
 
 A command to look with changes nothing. What clears it is said in words, with those of git's commands that only take
-back what git itself remembers: `git worktree unlock` and `git worktree prune`, never one that removes a directory.
+back what git itself remembers: `git worktree unlock`, and `git worktree remove` of one whose directory is gone already.
+Never `git worktree prune`: it takes every other one along that is not there at that moment, with its commits.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ _KEEP = say("it goes when what it holds is kept elsewhere, and then whoever know
 _EMPTY = say("it goes when it is removed as a worktree; its branch stays")
 _UNKNOWN = say("it is known when all in it can be read in time: gate run old_worktrees takes more than a start")
 _AWAY = say("it is looked at again when its disk or container is here")
-# It takes every worktree along whose directory is missing at that moment, one on a disk that is not mounted too.
-_PRUNE = say("git worktree prune makes git forget it, and every other one whose directory is not there at that moment")
 _HELD = {
     Hold.PERSON: say("it is kept until whoever locked it unlocks it"),
     Hold.ALIVE: say("it is in use until its holder ends"),
@@ -97,4 +96,5 @@ def _cure(leftover: Leftover) -> Phrase:
     if leftover.away:
         return _AWAY
     keep = say("") if life.commits == 0 and not life.gaps else say("once its commits are on a branch that stays, ")
-    return say("{}{}{}", unlock, keep, _PRUNE)
+    forget = say("git worktree remove {} makes git forget it", ShellWord(leftover.path))
+    return say("{}{}{}", unlock, keep, forget)

@@ -306,6 +306,19 @@ def test_worktrees_that_were_made_in_a_container_are_in_order_there(
     assert [kind for kind, _ in found(world)] == [NOTE]
 
 
+def test_a_repository_that_is_gone_is_not_forgotten(world: Left) -> None:
+    """Every check of git would be skipped, and what a session destroyed would be green."""
+    shutil.rmtree(world.root / ".git")
+    for outcome_before in ("clean", "debt", "unknown"):
+        world.last_outcome = outcome_before
+        text = "there was a git repository here at the last look, and now there is none"
+        assert found(world) == [(DEBT, text)]
+    for outcome_before in ("", "skipped"):
+        world.last_outcome = outcome_before
+        with pytest.raises(SkipCheck):
+            found(world)
+
+
 def test_no_repository_is_skipped(tmp_path: Path) -> None:
     with pytest.raises(SkipCheck, match=r"^not a git repository$"):
         run_check(CHECK, World(tmp_path))

@@ -30,7 +30,7 @@ IDLE = "has been idle for 6 d (limit 5 d)"
 AWAY = "its directory cannot be reached from here, its commits are elsewhere too"
 GONE = "its directory is gone (prunable), its commits are elsewhere too"
 TASK = f".claude/worktrees/task {IDLE}"
-PRUNE = "git worktree prune makes git forget it, and every other one whose directory is not there at that moment"
+FORGET = "git worktree remove {} makes git forget it"
 
 
 class Days(World):
@@ -285,16 +285,17 @@ def test_these_are_notes_and_never_called_removable(state: Callable[[Days], str]
 
 
 def test_an_agents_that_is_gone_is_prunable_and_not_removable(world: Days) -> None:
-    shutil.rmtree(in_a_root_of_agents(world))
+    path = in_a_root_of_agents(world).resolve()
+    shutil.rmtree(path)
     world.wait(4)
     assert world.found() == []
     world.wait(2.1)
     (finding,) = world.findings()
     assert (finding.kind, text(finding)) == (DEBT, f"{TASK}: {GONE}")
-    assert str(finding.remedy) == (f"git -C {world.root} worktree list --verbose shows it; {PRUNE}"), (
+    assert str(finding.remedy) == (f"git -C {world.root} worktree list --verbose shows it; {FORGET.format(path)}"), (
         "nothing is lost with it: its commits are elsewhere too"
     )
-    world.git("worktree", "prune")
+    world.git("worktree", "remove", str(path))
     assert world.found() == []
 
 
@@ -306,7 +307,9 @@ def test_of_one_that_is_gone_commits_come_first(world: Days) -> None:
     world.wait()
     (finding,) = world.findings()
     assert text(finding) == f"{TASK}: its directory is gone (prunable), 1 commit found nowhere else"
-    assert str(finding.remedy).endswith(f" shows it; once its commits are on a branch that stays, {PRUNE}")
+    assert str(finding.remedy).endswith(
+        f" shows it; once its commits are on a branch that stays, {FORGET.format(path.resolve())}"
+    )
 
 
 def test_of_one_that_may_be_elsewhere_nothing_is_to_be_pruned(world: Days) -> None:
@@ -341,12 +344,12 @@ def test_one_that_is_locked_and_gone_is_unlocked_and_then_pruned(world: Days) ->
     shutil.rmtree(path)
     world.wait()
     (finding,) = world.findings()
-    unlock = f"once nobody works there, git worktree unlock {path} lifts the lock; then {PRUNE}"
+    unlock = f"once nobody works there, git worktree unlock {path} lifts the lock; then {FORGET.format(path)}"
     assert str(finding.remedy).endswith(f" shows it; {unlock}")
     world.git("worktree", "prune")
     assert len(world.findings()) == 1, "git prunes nothing that is locked"
     world.git("worktree", "unlock", str(path))
-    world.git("worktree", "prune")
+    world.git("worktree", "remove", str(path))
     assert world.found() == []
 
 

@@ -61,7 +61,7 @@ def said(machine: Machine, brought: Brought, code: int = 1) -> str:
 def test_what_is_not_trusted_is_named_and_not_even_imported(machine: Machine, brought: Brought) -> None:
     text = said(machine, brought)
     assert f"PLUGIN (unknown): could not check: {brought.file}: is this project's own, and not trusted" in text
-    assert "gate trust ours.py lets it run as it is now" in text
+    assert "A person decides, who reads ours.py first (gate trust)" in text
     client = Client(machine, brought.project)
     assert "not trusted" in client.start()
     client.end()
@@ -193,3 +193,12 @@ def test_what_others_could_have_written_is_not_believed(machine: Machine, brough
         kept.write_text(json.dumps({"schema": 2, "trusted": value["trusted"]}))
     assert "not trusted" in said(machine, brought)
     assert not brought.has_run()
+
+
+@pytest.mark.parametrize("environ", [{"CLAUDECODE": "1"}, {"CODEX_THREAD_ID": "x"}, {"GEMINI_CLI": "1"}])
+def test_an_agent_cannot_trust(machine: Machine, brought: Brought, environ: dict[str, str]) -> None:
+    """It has just read a finding that names the file, and would oblige."""
+    refused = machine.gate("trust", cwd=brought.project, **environ)
+    assert refused.returncode == 2
+    assert b"an agent's session cannot trust code" in refused.stderr
+    assert machine.gate("trust", "--list", cwd=brought.project, **environ).returncode == 0

@@ -59,6 +59,12 @@ def test_no_argument_that_is_no_file_is_ever_shown(words: list[str], secret: str
         ("java", ["java", "-jar", "app.jar"], False),
         ("git", ["/usr/bin/git", "fsmonitor--daemon", "run"], True),
         ("git", ["git", "clone"], False),
+        ("ssh", ["ssh: /home/a/.ssh/cm-git@example.org:22 [mux]"], True),
+        ("ssh", ["ssh", "-N", "-L", "8080:localhost:80", "host"], False),
+        ("codex", ["codex", "exec"], False),
+        ("cursor-agent", ["cursor-agent"], False),
+        ("claude", ["claude", "daemon"], True),
+        ("code", ["code"], True),
     ],
 )
 def test_what_stays_by_design_is_told_by_arguments(name: str, words: list[str], kept: bool) -> None:
