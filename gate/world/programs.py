@@ -27,8 +27,8 @@ BROWSERS = frozenset(
 _AUTOMATED = ("--headless", "--remote-debugging-", "--enable-automation", "-juggler", "--marionette")
 
 KEPT = (
-    "tmux*", "screen", "SCREEN", "zellij", "dtach", "abduco", "mosh-server", "code", "code-*", "cursor", "codium", "zed",
-    "emacs*", "gvim", "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
+    "tmux*", "screen", "SCREEN", "zellij", "dtach", "abduco", "mosh-server", "code", "code-*", "cursor", "codium",
+    "zed", "emacs*", "gvim", "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
     "at-spi*", "gvfs*", "dconf-*", "xdg-*", "pipewire*", "pulseaudio", "adb", "watchman", "bazel*", "sccache",
     "ccache*", "buck2d", "mutagen*", "dockerd", "containerd*", "colima", "limactl*", "podman*",
 )  # fmt: skip
