@@ -137,8 +137,9 @@ class Assault:
 
     def prove(self, cwd: Path, *commands: str) -> None:
         """Every trap snaps where somebody uses git in the ordinary way: one that never does would prove nothing."""
+        said = []
         for command in commands:
-            subprocess.run(
+            done = subprocess.run(
                 ["/bin/sh", "-c", command],
                 cwd=cwd,
                 env=self.machine.environ,
@@ -147,7 +148,8 @@ class Assault:
                 timeout=TIMEOUT,
                 check=False,
             )
-        assert set(self.traps) <= self.sprung(), f"never run: {set(self.traps) - self.sprung()}"
+            said.append((command, done.stdout[-300:], done.stderr[-300:]))
+        assert set(self.traps) <= self.sprung(), f"never run: {set(self.traps) - self.sprung()}: {said}"
 
 
 def quoted(text: str) -> str:
