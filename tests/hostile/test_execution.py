@@ -22,11 +22,6 @@ AT_A_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", 
 AT_A_CHECKOUT = ("post-checkout", "reference-transaction", "fsmonitor-watchman")
 
 
-@pytest.fixture
-def assault(tmp_path: Path) -> Assault:
-    return Assault(tmp_path)
-
-
 def write(path: Path, text: str, age: float = 0.0) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
