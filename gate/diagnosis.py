@@ -86,14 +86,14 @@ def _configuration(site: Site) -> list[Answer]:
         for problem in loaded.problems
     ]
     answers += [
-        Answer("checks", PROBLEM, line(f"{problem.source}: {problem.text}"), "mend or remove the plugin")
+        Answer("checks", PROBLEM, str(problem), "mend or remove the plugin")
         for problem in registry.problems
     ]
     if is_config_named(site.environ) and not os.path.lexists(config_file(site.environ)):
         text = f"SESSION_GATE_CONFIG names {name(config_file(site.environ), 1000)}, which is not there"
         answers.append(Answer("configuration", WARNING, text, "correct the variable, or unset it"))
     if loaded.disabled:
-        checks = ", ".join(f"{check} (by {line(source)})" for check, source in loaded.disabled.items())
+        checks = ", ".join(f"{check} (by {name(source, 1000)})" for check, source in loaded.disabled.items())
         answers.append(Answer("checks", WARNING, f"disabled: {checks}", "take them out of `disable`"))
     return answers or [Answer("configuration", GOOD, f"{len(options)} checks, all in force")]
 

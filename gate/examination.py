@@ -15,7 +15,7 @@ from gate.ledger import END_ALONE, ENDING, SHELL, Record
 from gate.marker import UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
-from gate.quote import line
+from gate.quote import line, name
 from gate.report import Before, Known, Report, make_report
 from gate.site import Look, Site
 from gate.survey import Survey
@@ -130,12 +130,12 @@ def _not_run(surveyed: Survey) -> list[dict[str, Any]]:
         return []
     ran = {result.check.name for result in surveyed.results}
     rows = []
-    for name in (registered.check.name for registered in surveyed.registry.checks):
-        disabled = surveyed.configuration.disabled.get(name)
-        if name not in ran:
-            reason = f"disabled by {line(disabled)}" if disabled else "its configuration is wrong"
+    for check in (registered.check.name for registered in surveyed.registry.checks):
+        disabled = surveyed.configuration.disabled.get(check)
+        if check not in ran:
+            reason = f"disabled by {name(disabled, 1000)}" if disabled else "its configuration is wrong"
             outcome = SKIPPED if disabled else UNKNOWN
-            rows.append({"check": name, "outcome": outcome, "reason": reason, "duration_ms": 0.0})
+            rows.append({"check": check, "outcome": outcome, "reason": reason, "duration_ms": 0.0})
     return rows
 
 

@@ -28,7 +28,7 @@ def plugin_findings(registry: Registry, now: float) -> list[Reported]:
         _own_finding(
             "plugins",
             "PLUGIN",
-            f"{problem.source}: {problem.text}",
+            str(problem),
             _plugin_cure(problem.source),
             now,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ import pluggy
 
 from gate.check import NAMESPACE, Check, Specification
 from gate.own_checks import PROJECT_PREFIX, find_files, load_file, load_source
+from gate.quote import line, name
 from gate.soundness import RefusedError, fit, told
 from gate.trust import TRUSTED, ProjectFile, why_not
 
@@ -57,6 +59,11 @@ class Registered:
     check: Check
     source: str
 
+    @property
+    def shown(self) -> str:
+        """Where it comes from, to be shown."""
+        return _shown(self.source)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -64,6 +71,19 @@ class Problem:
 
     source: str
     text: str
+
+    @property
+    def shown(self) -> str:
+        """Which plugin it is, to be shown."""
+        return _shown(self.source)
+
+    def __str__(self) -> str:
+        return line(f"{self.shown}: {self.text}")
+
+
+def _shown(source: str) -> str:
+    """Where a plugin comes from: a path is quoted, because a project chooses how its files are called."""
+    return name(source, 1000) if os.path.isabs(source) else line(source)
 
 
 @dataclass(frozen=True)
@@ -110,7 +130,7 @@ def _add(checks: list[Registered], problems: list[Problem], source: str, load: C
                 ("label", check.label, other.check.label),
             ):
                 if mine == theirs:
-                    raise RefusedError(f"has the {what} {mine!r} as one from {other.source}: give it another {what}")
+                    raise RefusedError(f"has the {what} {mine!r} as one from {other.shown}: give it another {what}")
         checks.append(Registered(check, source))
     except RefusedError as refused:
         problems.append(Problem(source, str(refused)))

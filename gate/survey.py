@@ -131,7 +131,7 @@ def no_such_check(name: str, names: Sequence[str], problems: Sequence[Problem] =
     """The error for a name that is no check's, with the nearest that is; or why a file of the user's is none."""
     for problem in problems:
         if os.path.basename(problem.source) == name + ".py":
-            return GateError(f"{line(name)}: {line(problem.source)} {line(problem.text)}")
+            return GateError(f"{line(name)}: {problem.shown} {line(problem.text)}")
     near = difflib.get_close_matches(name, names, n=1)
     cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
     return GateError(f"{line(name)}: no such check; {cure}")

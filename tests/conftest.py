@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from kit import INSTALLATION, Client, Machine, clean_environ
+from tally import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401 - hooks of pytest's
 
 # Nothing here is timed: a loaded machine is no fault of the code's. CI tries the same examples each time.
 settings.register_profile("untimed", deadline=None, derandomize=bool(os.environ.get("CI")))

@@ -71,7 +71,7 @@ def as_json(registered: Registered, configuration: Configuration, helps: Mapping
 def _print(console: Console, registered: Registered, configuration: Configuration, helps: Mapping[str, str]) -> None:
     check = registered.check
     values = {key: (value, origin) for key, value, origin in configuration.values()}
-    console.print(f"{console.strong(check.label)} {check.name} ({check.scope}, {line(registered.source)})")
+    console.print(f"{console.strong(check.label)} {check.name} ({check.scope}, {registered.shown})")
     console.fill(f"debt when {line(check.summary)}")
     console.print()
     for text in wrap_markdown(check.incident.strip(), console.width):

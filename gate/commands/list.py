@@ -59,10 +59,10 @@ def list_(call: Call) -> int:
         for row in rows:
             call.console.print(f"| `{row['check']}` | {row['label']} | {row['scope']} | {line(row['summary'])} |")
         return 0
-    for row in rows:
-        _print_row(call.console, row, configuration.values())
-    for problem in problems:
-        call.console.fill(f"PLUGIN     {line(problem['source'])}: {line(problem['text'])}", hanging=_INDENT)
+    for row, registered in zip(rows, registry.checks, strict=True):
+        _print_row(call.console, row, registered.shown, configuration.values())
+    for problem in registry.problems:
+        call.console.fill(f"PLUGIN     {problem}", hanging=_INDENT)
     return 0
 
 
@@ -71,11 +71,11 @@ def plain_options(options: Any) -> dict[str, Any]:
     return {field.name: plain(getattr(options, field.name)) for field in fields(options)}
 
 
-def _print_row(console: Console, row: Mapping[str, Any], values: Iterable[tuple[str, str, str]]) -> None:
+def _print_row(console: Console, row: Mapping[str, Any], source: str, values: Iterable[tuple[str, str, str]]) -> None:
     """A check, and of its options the thresholds and what was set: lists of defaults fill screens, and `gate explain`
     has them.
     """
-    where = f"{row['scope']}, {row['state']}, {line(row['source'])}"
+    where = f"{row['scope']}, {row['state']}, {source}"
     # Padded before it is coloured: a terminal does not show the colour's own characters.
     console.print(f"{console.strong(row['label'].ljust(10))} {row['check']} ({where})")
     console.fill(f"{_INDENT}{line(row['summary'])}", hanging=_INDENT)

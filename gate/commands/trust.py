@@ -52,7 +52,7 @@ def trust(call: Call, names: Sequence[str], listing: bool, revoke: bool) -> int:
         files = [usable[each] for each in wanted]
         for file in files:
             if file.fault:
-                raise GateError(f"{line(file.path)}: {line(file.fault)}")
+                raise GateError(f"{name(file.path, 1000)}: {line(file.fault)}")
         trusted.change(site.project, {file.name: file.digest for file in files})
         lines = [f"Trusted: {name(file.path, 1000)} (SHA-256 {file.digest})" for file in files]
         lines = lines or [f"This project brings no checks of its own: there is nothing in {DIRECTORY}."]

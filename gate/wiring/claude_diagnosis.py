@@ -63,9 +63,9 @@ def _plugin(wiring: Wiring, plugin: str) -> list[Answer]:
     if not plugin:
         return []
     if wiring.installed:
-        text = f"the plugin {line(plugin)} calls the gate too: each start is told twice"
+        text = f"the plugin {name(plugin)} calls the gate too: each start is told twice"
         return [Answer(ABOUT, WARNING, text, "gate uninstall claude, or disable the plugin")]
-    return [Answer(ABOUT, GOOD, f"the plugin {line(plugin)} calls the gate")]
+    return [Answer(ABOUT, GOOD, f"the plugin {name(plugin)} calls the gate")]
 
 
 def _events(wiring: Wiring) -> list[Answer]:

@@ -1,0 +1,259 @@
+"""Texts that others choose reach every form of output as data: quoted, cut, on one line, without what harms."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from assault import Assault
+from kit import injected, only_processes
+from tally import refuse, tried
+from texts import DANGEROUS, LONG, PLAIN, harm_in, marked, seen, toml
+
+PRINTABLE = re.compile(r"[^\x20-\x7e]")  # what git's configuration takes for a value is not our subject
+MONTH = 30 * 86400
+
+
+def file_names(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Untracked files, and directories with one in each."""
+    for number, text in enumerate(texts):
+        name = text.replace("/", "∕")
+        if number % 2:
+            (project / name).mkdir()
+            (project / name / "file").write_text("")
+        else:
+            (project / name).write_text("")
+
+
+def branch_names(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Agents' branches with a commit that is nowhere else, as far as git takes the names."""
+    for text in texts:
+        name = "worktree-" + text.replace(" ", "_").replace("/", "∕")
+        ref = project / ".git/refs/heads" / name
+        if len(os.fsencode(name)) < 200 and is_branch(name):
+            commit = assault.git(project, "commit-tree", "-p", "HEAD", "-m", text, "HEAD^{tree}")
+            ref.write_text(commit)
+
+
+def is_branch(name: str) -> bool:
+    """git-check-ref-format(1), as far as these texts come near it."""
+    return not re.search(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$", name)
+
+
+def gitlinks(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Submodules that no .gitmodules names."""
+    head = assault.git(project, "rev-parse", "HEAD").strip()
+    entries = "".join(f"160000 {head}\t{text.replace('/', '∕')}\0" for text in texts)
+    subprocess.run(
+        ["git", "update-index", "-z", "--index-info"],
+        cwd=project, env=assault.machine.environ, input=os.fsencode(entries), check=True,
+    )  # fmt: skip
+
+
+def stashes(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Stashes with these messages."""
+    commit = assault.git(project, "commit-tree", "-p", "HEAD", "-p", "HEAD~0", "-m", "On main", "HEAD^{tree}").strip()
+    (project / ".git/refs/stash").write_text(commit + "\n")
+    lines, old = "", "0" * 40
+    for text in texts:
+        message = " ".join(text.splitlines()) + (LONG if text == texts[0] else "")
+        lines += f"{old} {commit} A Person <person@example.org> {int(time.time()) - 60} +0000\tOn main: {message}\n"
+        old = commit
+    (project / ".git/logs/refs/stash").write_bytes(os.fsencode(lines))
+
+
+def worktrees(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Agents' worktrees, whose paths, branches and reasons for being locked are texts; git's own files by hand."""
+    for number, text in enumerate(texts):
+        place = project / ".claude/worktrees" / text.replace("/", "∕").replace("\n", "\u2028").replace("\r", "\u2029")
+        git_dir = project / f".git/worktrees/w{number}"
+        place.mkdir(parents=True)
+        git_dir.mkdir(parents=True)
+        (place / ".git").write_bytes(b"gitdir: " + os.fsencode(git_dir) + b"\n")
+        (git_dir / "gitdir").write_bytes(os.fsencode(place / ".git") + b"\n")
+        (git_dir / "commondir").write_text("../..\n")
+        (git_dir / "HEAD").write_text(assault.git(project, "rev-parse", "HEAD"))
+        reason = f"claude session {text} (pid 4194303 start 1)" if number % 3 else text
+        (git_dir / "locked").write_bytes(os.fsencode(reason))
+
+
+def locks(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Locks whose content is a text, as a holder's host too, and with a name of the text."""
+    (project / ".deepstorm").mkdir()
+    (project / ".pilot.lock").write_text(json.dumps({"pid": 4194303, "host": texts[0] + LONG, "command": texts[1]}))
+    (project / ".deepstorm/.pilot.lock").write_bytes(os.fsencode(f"4194303\n{texts[2]}"))
+    (project / ".git/index.lock").write_bytes(os.fsencode(texts[3]))
+    for text in texts[4:]:
+        (project / ".git/refs/heads" / (text.replace("/", "∕") + ".lock")).write_bytes(os.fsencode(text))
+
+
+def operation(assault: Assault, project: Path, texts: list[str]) -> None:
+    """A merge that waits, with a message."""
+    (project / ".git/MERGE_HEAD").write_text(assault.git(project, "rev-parse", "HEAD"))
+    (project / ".git/MERGE_MSG").write_bytes(os.fsencode("".join(texts) + LONG))
+
+
+def configuration(assault: Assault, project: Path, texts: list[str]) -> None:
+    """A configuration of ours with wrong keys and values, and one of git's with a place that is not there."""
+    wanted = [text for text in texts if "bytes" not in text]
+    keys = "".join(f"{toml(text)} = 1\n" for text in wanted[:8])
+    names = toml([*wanted[8:12], LONG])
+    inner = "".join(f"{toml(text)} = {toml(text)}\n" for text in wanted[12:])
+    (project / ".gate.toml").write_text(
+        f"{keys}disable = {names}\nstale_after = {toml(wanted[0])}\n[checks.temp_size]\n{inner}"
+    )
+    assault.configure(project, {"core.hooksPath": "/nowhere/" + PRINTABLE.sub("", texts[0])})
+
+
+def plugins(assault: Assault, project: Path, texts: list[str]) -> None:
+    """Checks that a project brings."""
+    (project / ".gate/checks").mkdir(parents=True)
+    for text in texts:
+        (project / ".gate/checks" / (text.replace("/", "∕") + ".py")).write_text("raise SystemExit")
+
+
+def waivers(assault: Assault, project: Path, texts: list[str]) -> None:
+    """The user's waivers, some of them malformed: their reasons come from a command line."""
+    rows = []
+    for number, text in enumerate(texts):
+        word = toml(os.fsencode(text).decode("utf-8", "replace"))
+        until = "2999-01-01" if number % 2 else "2020-01-01"
+        rows.append(f'[[waiver]]\ncheck = "temp_size"\npattern = {word}\nreason = {word}\nuntil = "{until}"\n')
+        rows.append(f"[[waiver]]\ncheck = {word}\npattern = 1\nreason = {word}\n" if number < 8 else "")
+    (assault.machine.config.parent / "waivers.toml").write_text("".join(rows))
+
+
+def records(assault: Assault, project: Path, texts: list[str]) -> None:
+    """What a client writes down of its sessions."""
+    place = assault.machine.directory / "home/.claude/sessions"
+    place.mkdir(parents=True)
+    for number, text in enumerate(texts):
+        value = {"pid": 4194303 - number, "sessionId": text.encode("utf-8", "replace").decode(), "cwd": str(project), "startedAt": 1, "status": "busy"}
+        (place / f"{4194303 - number}.json").write_text(json.dumps(value))
+        os.utime(place / f"{4194303 - number}.json", (1e9, 1e9))
+
+
+PLACES: dict[str, Callable[[Assault, Path, list[str]], None]] = {
+    "f": file_names,
+    "b": branch_names,
+    "g": gitlinks,
+    "s": stashes,
+    "w": worktrees,
+    "l": locks,
+    "o": operation,
+    "c": configuration,
+    "p": plugins,
+    "v": waivers,
+    "r": records,
+}
+FORMS = ("json", "junit", "sarif", "markdown")
+
+
+def surrounded(assault: Assault, texts: tuple[str, ...], letters: str) -> Path:
+    project = assault.repository()
+    for letter in letters:
+        PLACES[letter](assault, project, marked(letter, texts))
+        assault.things += len(texts)
+    return project
+
+
+@pytest.fixture
+def left_running(tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Starts processes that a session left, whose names are texts; all are ended."""
+    started: list[int] = []
+
+    def start(assault: Assault, project: Path, texts: tuple[str, ...]) -> None:
+        for text in marked("n", texts):
+            name = text.replace(" ", "").replace("/", "")[:15]
+            program = assault.directory / "programs" / name
+            program.parent.mkdir(exist_ok=True)
+            program.symlink_to("/bin/sleep")
+            environ = assault.machine.environ | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "gone"}
+            code = "import os, sys\npid = os.fork()\nif not pid:\n    os.setsid()\n    os.dup2(2, 1)\n    os.execv(sys.argv[1], sys.argv[1:])\nprint(pid)"
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", "-c", code, program, "600"], env=environ, cwd=project,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
+            )  # fmt: skip
+            started.append(int(done.stdout))
+
+    yield start
+    for pid in started:
+        os.kill(pid, 9)
+
+
+def all_printed(assault: Assault, project: Path, session: str, forms: tuple[str, ...]) -> list[tuple[str, str]]:
+    """What every command prints, each with its form."""
+    machine, printed = assault.machine, list[tuple[str, str]]()
+    later = {"SESSION_GATE_NOW": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + MONTH))}
+    payload = {"session_id": session, "cwd": str(project), "source": "startup", "hook_event_name": "SessionStart"}
+    calls = [
+        (("hook", "start", "--client", "claude"), "hook"),
+        *((("run",), form) for form in forms),
+        *(((word,), "text") for word in ("end", "run", "status", "config", "doctor")),
+        (("waive", "--list"), "text"),
+        (("trust", "--list"), "text"),
+        (("status",), "json"),
+    ]
+    for words, form in calls:
+        extra = ("--format", form) if form in FORMS else ()
+        text = json.dumps(payload).encode() if form == "hook" else None
+        done = machine.gate(*words, *extra, cwd=project, payload=text, **later)
+        refuse("crashes", b"Traceback" in done.stderr or done.returncode > 2, (words, done.stderr))
+        printed += [(done.stdout.decode(), form), (done.stderr.decode(), "text")]
+    value, (said, _) = json.loads(printed[0][0]), printed[0]
+    assert len(injected(said)) <= 2000
+    printed[0] = (injected(said) + "\n" + value["systemMessage"], "text")
+    machine.settle()
+    printed.append((next(machine.state.glob("*/marker.json")).read_text(), "json"))
+    return printed
+
+
+def lines_of(printed: list[tuple[str, str]]) -> list[int]:
+    return [output.count("\n") for output, _ in printed]
+
+
+SHOWN = {"b": 15, "c": 18, "f": 20, "g": 20, "l": 20, "n": 6, "o": 1, "p": 26, "r": 10, "s": 10, "v": 26, "w": 26}
+"""At each place so many of the texts reach an output at least: what nobody shows, nobody tests."""
+
+
+@pytest.mark.parametrize(("letters", "forms"), [("fbswrv", FORMS), ("glocp", ("json",))])
+def test_every_form_of_output(
+    assault: Assault, left_running: Callable[..., None], letters: str, forms: tuple[str, ...]
+) -> None:
+    project = surrounded(assault, DANGEROUS, letters)
+    linux = sys.platform.startswith("linux")
+    settings = "[checks.capture_streams]\nmax_streams = 100000\n" + only_processes("zqn")
+    assault.machine.config.write_text(settings)
+    if "f" in letters and linux:
+        left_running(assault, project, DANGEROUS[:6])
+        letters += "n"
+    printed = all_printed(assault, project, DANGEROUS[3], forms)
+    marks = sorted(set().union(*(seen(output) for output, _ in printed)))
+    found = {letter: sum(mark[2] == letter for mark in marks) for letter in letters}
+    assert not [letter for letter in letters if found[letter] < SHOWN[letter]], found
+    tried(assault.things * len(printed))
+    for output, form in printed:
+        refuse("injections", list(harm_in(output, form))[:3], form)
+
+
+def test_texts_make_no_lines(tmp_path: Path) -> None:
+    """As many lines are printed of dangerous texts as of others."""
+    several = []
+    for texts in (PLAIN[:8], DANGEROUS[:8], DANGEROUS[13:21]):
+        assault = Assault(tmp_path / texts[0].encode("unicode_escape").hex()[:8])
+        project = assault.repository()
+        for letter in "fgswop":
+            PLACES[letter](assault, project, marked(letter, texts))
+        several.append(lines_of([(assault.machine.gate(*words, cwd=project).stdout.decode(), "") for words in WORDS]))
+        tried(6 * len(texts) * len(WORDS))
+    refuse("injections", several[1:] != [several[0]] * 2 and several)
+
+
+WORDS = (("run",), ("end",), ("status",))
