@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gate.api import (  # isort: skip
-    DEBT, KEPT, MACHINE, NOTE, UNKNOWN, Check, Chosen, Context, Finding, Options, Orphan, Phrase, Subject, Weight,
-    duration, find_orphans, hookimpl, incident_text, local_second, option, say, weigh_processes,
+    DEBT, DEFERRED, KEPT, MACHINE, NOTE, UNKNOWN, Check, Chosen, Context, Finding, Options, Orphan, Phrase, Subject,
+    Weight, duration, find_orphans, hookimpl, incident_text, local_second, option, say, weigh_processes,
 )  # fmt: skip
 
 Group = tuple[str, tuple[str, ...], str, str]
@@ -28,7 +28,8 @@ def find(context: Context[LeftProcesses]) -> Iterator[Finding]:
     orphans, hidden = find_orphans(context.processes, roots, context.time_left())
     groups: dict[Group, list[Orphan]] = {}
     for orphan in orphans:
-        kind, session = NOTE if orphan.stays(context.options.kept) else DEBT, orphan.tie.tag or orphan.tie.client
+        kind = NOTE if orphan.stays(context.options.kept) else DEFERRED if orphan.tie.lingers else DEBT
+        session = orphan.tie.tag or orphan.tie.client
         groups.setdefault((kind, orphan.name, orphan.tie.how, session), []).append(orphan)
     until = time.monotonic() + context.time_left() / 2
     for group, same in groups.items():

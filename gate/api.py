@@ -8,7 +8,7 @@ from __future__ import annotations
 from gate.check import Check, Context, Options, hookimpl, incident_text, option
 from gate.clock import local_second
 from gate.errors import SkipCheck, UnknownError
-from gate.finding import DEBT, MACHINE, NOTE, PROJECT, SKIPPED, UNKNOWN, Chosen, Finding, Subject
+from gate.finding import DEBT, DEFERRED, MACHINE, NOTE, PROJECT, SKIPPED, UNKNOWN, Chosen, Finding, Subject
 from gate.quote import Phrase, ShellWord, say
 from gate.units import Duration, Size, duration, size
 from gate.world.agent_heads import AGENT_BRANCHES
@@ -46,6 +46,7 @@ __all__ = [
     "CLAUDE",
     "COPILOT",
     "DEBT",
+    "DEFERRED",
     "KEPT",
     "MACHINE",
     "NOTE",

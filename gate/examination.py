@@ -11,11 +11,12 @@ from gate.attribution import Living
 from gate.baseline import read_baseline
 from gate.clock import rfc3339
 from gate.finding import SKIPPED, UNKNOWN
+from gate.kin import sessions_over
 from gate.ledger import END_ALONE, ENDING, SHELL, Record
 from gate.marker import UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
-from gate.quote import line, name
+from gate.quote import name
 from gate.report import Before, Known, Report, make_report
 from gate.site import Look, Site
 from gate.survey import Survey
@@ -80,7 +81,7 @@ def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], ne
         worktrees=frozenset(r.worktree for r in [*look.records, *([mine] if mine is not None else [])]),
         owner=neighbours.owner,
         waivers=lambda check: surveyed.waivers.of(check, site.project.root, surveyed.when),
-        over=frozenset(_ended_before(look)).union(record.session for record in ended),
+        over=sessions_over(look, ended),
         quiet=None if look.damaged else _quiet(site, look, surveyed, ended),
     )
 

@@ -140,14 +140,17 @@ def running_below(pid: int, proc: str = "/proc") -> list[str]:
             try:
                 with open(f"{proc}/{parent}/task/{thread}/children", "rb") as file:
                     children = file.read().decode("ascii").split()
-                for child in children:
-                    with open(f"{proc}/{child}/stat", "rb") as file:
-                        stat = parse_stat(file.read())
-                    if stat is not None:
-                        waiting.append(child)
-                        found.append(f"{child}:{stat.started}")
             except OSError:
                 continue
+            for child in children:
+                try:
+                    with open(f"{proc}/{child}/stat", "rb") as file:
+                        stat = parse_stat(file.read())
+                except OSError:
+                    continue  # it has just ended
+                if stat is not None:
+                    waiting.append(child)
+                    found.append(f"{child}:{stat.started}")
     return found[:MOST_RUNNING]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from gate.check import Check, Options
 from gate.config.options import Texts, kinds_of
 from gate.errors import UnknownError
-from gate.finding import DEBT, MACHINE, NOTE, PROJECT, UNKNOWN, Chosen, Finding, Subject
+from gate.finding import KINDS, MACHINE, PROJECT, Chosen, Finding, Subject
 from gate.quote import Phrase, ShellWord, say
 from gate.units import Duration, Size
 
@@ -163,8 +163,8 @@ def _fault_of(finding: Finding) -> str:
     if not isinstance(finding.key, str):
         return f"whose key is no text but {type(finding.key).__name__}"
     finding.key.encode("utf-8", "surrogateescape")
-    if finding.kind not in (DEBT, UNKNOWN, NOTE):
-        return f"of the kind {finding.kind!r}: it is {DEBT!r}, {UNKNOWN!r} or {NOTE!r}"
+    if finding.kind not in KINDS:
+        return f"of the kind {finding.kind!r}: it is one of {', '.join(map(repr, KINDS))}"
     if not isinstance(finding.summary, Phrase) and not callable(finding.summary):
         return "whose summary is not made by say(…)"
     if not isinstance(finding.remedy, Phrase) or not all(isinstance(detail, Phrase) for detail in finding.details):

@@ -14,8 +14,8 @@ from gate.check import Check, Context
 from gate.config import configuration as config
 from gate.directories import config_file
 from gate.errors import GateError, StateError
-from gate.kin import kin
-from gate.ledger import ENDING, Identity, Record
+from gate.kin import kin, sessions_over
+from gate.ledger import ENDING, Identity, Record, safe_id
 from gate.marker import Marker
 from gate.project import digest
 from gate.quote import line
@@ -99,7 +99,10 @@ def survey(
     made = _made_in_session(look)
     git = Git(site.environ)
     processes = ProcessTable()
-    processes.kin = kin(processes, look.marker, over)
+    processes.kin = kin(processes, look.marker, over, site.clock.boot)
+    ended_ids = sessions_over(look, over)
+    processes.is_over = lambda tag: safe_id(tag) in ended_ids
+    processes.owners = {r.owner.pid for r in look.records if r not in over and r.owner is not None and r.alive}
     try:
         make_context = _context_maker(site, configuration, git, processes, mine, look, made)
         results = run_suite(checks, make_context, limit, on_change)

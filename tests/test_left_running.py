@@ -149,8 +149,9 @@ def test_the_session_that_asks_is_not_charged_for_its_own_tasks(
 HERE = Place("host", "boot", "namespace")
 
 
-def ended(pid: int, started: int = 100, client: str = "claude", alive: bool = False) -> Record:
-    record = Record("session-1", client, Owner(pid, started), HERE, 0.0, 0.0, "/project")
+def ended(pid: int, started: int = 100, client: str = "claude", alive: bool = False, boot: str = HERE.boot) -> Record:
+    place = Place(HERE.host, boot, HERE.namespace)
+    record = Record("session-1", client, Owner(pid, started), place, 0.0, 0.0, "/project")
     record.alive = alive
     return record
 
@@ -163,12 +164,20 @@ def ended(pid: int, started: int = 100, client: str = "claude", alive: bool = Fa
         (ended(4242, client=SHELL), False),  # a person's own jobs may outlive a terminal
         (ended(4243), False),  # another group
         (ended(4242, started=10**15), False),  # the group is older than this owner
+        (ended(4242, boot="before"), False),  # after a boot the numbers begin anew
     ],
 )
 def test_what_runs_in_the_group_of_a_dead_client_was_started_by_it(record: Record, known: bool) -> None:
     table = FakeProcessTable(Clock(now=2_000_000.0, boot="boot"))
     process = table.add("server", group=4242)
-    assert kin(table, None, [record]) == ({process.key: "session-1"} if known else {})
+    assert kin(table, None, [record], HERE.boot) == ({process.key: "session-1"} if known else {})
+
+
+def test_a_number_that_is_another_processs_names_no_group() -> None:
+    table = FakeProcessTable(Clock(now=2_000_000.0, boot="boot"))
+    table.add("server", group=4242)
+    table.add("somebody-else", pid=4242)
+    assert kin(table, None, [ended(4242)], HERE.boot) == {}
 
 
 def test_it_is_remembered_as_long_as_it_runs() -> None:
@@ -177,9 +186,9 @@ def test_it_is_remembered_as_long_as_it_runs() -> None:
     marker = Marker(
         {"when": "2026-11-30T00:00:00Z", "kin": {process.key: "session-1", "9:9.00": "session-0", "odd": 3}}
     )
-    assert kin(table, marker, []) == {process.key: "session-1"}
+    assert kin(table, marker, [], HERE.boot) == {process.key: "session-1"}
     record = ended(4242)
     record.running = [process.key, "9:9.00"]
-    assert kin(table, None, [record]) == {process.key: "session-1"}
+    assert kin(table, None, [record], HERE.boot) == {process.key: "session-1"}
     table.end(process)
-    assert kin(table, marker, []) == {}
+    assert kin(table, marker, [], HERE.boot) == {}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
 from gate.tags import tag_of
-from gate.world.agents import TOOL_SHELL, agent_of, agent_program, is_daemon, is_reaper, owner_in
+from gate.world.agents import AGENTS, TOOL_SHELL, agent_of, agent_program, is_daemon, is_reaper, owner_in
 from gate.world.processes import Process, ProcessTable
 from gate.world.programs import called, is_kept
 
@@ -35,13 +35,15 @@ _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "fish"))
 @dataclass(frozen=True)
 class Tie:
     """What ties a process to a session: how, the client and the session where they are known, and whether that session
-    may still be at work, for all that can be seen of processes.
+    may still be at work, for all that can be seen of processes; it `lingers` where it has ended and its client has not
+    gone yet.
     """
 
     how: str
     client: str = ""
     tag: str | None = None
     at_work: bool = False
+    lingers: bool = False
 
     def said(self, several: bool = False) -> Phrase:
         """What happened, after the name of one or `several` processes."""
@@ -95,20 +97,23 @@ def find_orphans(
     clients = _Clients(table, living)
     found, hidden = [], []
     for root in sorted(living.values(), key=lambda process: process.started):
-        if root.terminal or root.pid in own or not _is_adopted(root, living):
+        if root.pid in own or not _is_adopted(root, living):
             continue
+        if root.terminal and root.session == root.pid:
+            continue  # somebody is at work there; below it, a client's helper has its terminal too
         try:
             seen = _look_at(root, table, clients, living, roots)
         except UnknownError:
             hidden.append(root)
             continue
-        if seen is not None:
-            found.append(replace(seen, tree=list(_tree(root, children))))
+        tree = list(_tree(root, children)) if seen is not None else []
+        if seen is not None and not any(process.pid in table.owners for process in tree):
+            found.append(replace(seen, tree=tree))
     if found:
         time.sleep(min(SECOND_LOOK, seconds / 10))
-        found = [orphan for orphan in found if table.exists(orphan.root.pid)]
+        found = [orphan for orphan in found if any(table.exists(process.pid) for process in orphan.tree)]
     groups = {number for orphan in found for each in orphan.tree for number in (each.group, each.session) if number > 1}
-    return found, [process for process in hidden if {process.group, process.session} & groups]
+    return found, [each for each in hidden if each.key in table.kin or {each.group, each.session} & groups]
 
 
 def _look_at(
@@ -116,17 +121,21 @@ def _look_at(
 ) -> Orphan | None:
     """A root that is tied to a session, as a tree of its own; None for another. Raises UnknownError."""
     environ = table.environ(root.pid)
-    if environ is None or not table.is_own(root.pid):
-        return None
-    if _is_a_living_clients(root, environ, living):
-        return None
+    if environ is None or not (table.is_own(root.pid) or table.is_over(tag_of(environ) or "")):
+        return None  # root may read what other people run
     words = table.arguments(root.pid) or []
+    agent = agent_program(root.name, words)
+    if agent is not None and is_daemon(words):
+        return None  # it serves several sessions, and stays by design
     tie = _by_environment(root, environ, clients) or _by_kin(root, table)
+    if _is_a_living_clients(root, environ, living):
+        if tie is None or not table.is_over(tie.tag or ""):
+            return None
+        tie = replace(tie, lingers=True)
     if tie is None:
-        agent = agent_program(root.name, words)
         if root.name in _SHELLS and TOOL_SHELL.search("\0".join(words)):
             tie = Tie(TOOL, "claude")
-        elif agent is not None and not is_daemon(words) and table.has_lost_its_terminal(root.pid):
+        elif agent is not None and table.has_lost_its_terminal(root.pid):
             tie = Tie(TERMINAL, agent.name)
     gone = table.directory_is_gone(root.pid)
     if tie is None and not gone:
@@ -141,9 +150,8 @@ def _is_a_living_clients(root: Process, environ: Mapping[str, str], living: Mapp
     """Whether the client that started a process, and says so, is still there: what a client has put in the background
     is a matter of its own as long as it lives.
     """
-    agent = agent_of(environ)
-    owner = living.get(owner_in(environ, agent) or 0) if agent is not None else None
-    return owner is not None and owner.started <= root.started + TOLERANCE
+    owners = [living.get(owner_in(environ, agent) or 0) for agent in AGENTS]
+    return any(owner is not None and owner.started <= root.started + TOLERANCE for owner in owners)
 
 
 def _by_environment(root: Process, environ: Mapping[str, str], clients: _Clients) -> Tie | None:

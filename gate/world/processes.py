@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -51,12 +51,16 @@ class Process:
 class ProcessTable:
     """The processes of this machine. Thread-safe; reads nothing before it is asked.
 
-    `kin` has the sessions of processes that do not name theirs themselves, by the keys of the processes.
+    The engine adds what it knows of sessions: `kin` has those of processes that do not name theirs, by the keys of the
+    processes; `is_over` tells whether a tag is that of a session that has ended; `owners` are the ids of the clients of
+    those that have not.
     """
 
-    def __init__(self, kin: Mapping[str, str] | None = None) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.kin = kin or {}
+        self.kin: Mapping[str, str] = {}
+        self.is_over: Callable[[str], bool] = lambda tag: False  # noqa: ARG005
+        self.owners: Collection[int] = ()
 
     def __iter__(self) -> Iterator[Process]:
         with self._lock:
@@ -176,12 +180,33 @@ class ProcessTable:
         return found
 
     def _ask(self, pid: int, question: str) -> object:
+        if question in _IN_PROC and sys.platform.startswith("linux"):
+            return _read_list(pid, question)
         try:
             return getattr(psutil.Process(pid), question)()
         except psutil.NoSuchProcess:
             return None
         except (psutil.Error, OSError) as error:
             raise UnknownError(f"process {pid} may not be inspected ({type(error).__name__})") from None
+
+
+_IN_PROC = ("cmdline", "environ")
+
+
+def _read_list(pid: int, name: str) -> object:
+    """What proc(5) has as texts with a NUL behind each: psutil takes ten times as long, which thousands of leftovers
+    (7,000 shells, anthropics/claude-code#40354) do not leave time for.
+    """
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            texts = os.fsdecode(file.read()).split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except OSError as error:
+        raise UnknownError(f"process {pid} may not be inspected ({error.strerror})") from None
+    if name == "environ":
+        return dict(text.split("=", 1) for text in texts if "=" in text)
+    return texts[:-1] if texts[-1:] == [""] else texts
 
 
 def _open_by(pid: int) -> list[str]:

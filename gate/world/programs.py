@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from gate.world.agents import agent_program, is_daemon
 
 _INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|zsh|dash|fish|ksh|tsx)[\d.]*")
+_CODE = re.compile(r"-[a-zA-Z]*[cep]|--eval|--print|--command")
 _PLAIN = re.compile(r"[\w.+@-]{1,60}")
 _MODULE = re.compile(r"[A-Za-z_][\w.]{0,60}", re.ASCII)
 _TEMPORARY_PROFILE = re.compile(r"ms-playwright|puppeteer|playwright|chrome-devtools-mcp|/tmp/|/T/|-headless")
@@ -28,7 +29,8 @@ _AUTOMATED = ("--headless", "--remote-debugging-", "--enable-automation", "-jugg
 
 KEPT = (
     "tmux*", "screen", "SCREEN", "zellij", "dtach", "abduco", "mosh-server", "code", "code-*", "cursor", "codium",
-    "zed", "emacs*", "gvim", "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
+    "zed", "subl", "sublime_text", "windsurf", "emacs*", "gvim", "nvim", "webstorm*", "goland*", "evince", "kitty",
+     "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
     "at-spi*", "gvfs*", "dconf-*", "xdg-*", "pipewire*", "pulseaudio", "adb", "watchman", "bazel*", "sccache",
     "ccache*", "buck2d", "mutagen*", "dockerd", "containerd*", "colima", "limactl*", "podman*",
 )  # fmt: skip
@@ -37,12 +39,18 @@ services, daemons of build tools and containers. A detached pane is wanted, and 
 parent (stablyai/orca#15146)."""
 
 _DAEMONS = (
-    ("java", ("GradleDaemon", "KotlinCompileDaemon", "MavenDaemon", "sbt-launch", "GradleWrapperMain")),
-    ("git", ("fsmonitor--daemon", "gc", "maintenance", "credential-cache--daemon")),
-    ("node", ("nx-daemon", "server/start.js")),
-    ("ssh", ("[mux]",)),
-    ("turbo", ("daemon",)),
-    ("nix", ("daemon",)),
+    ("java", ".GradleDaemon"),
+    ("java", ".KotlinCompileDaemon"),
+    ("java", "org.mvndaemon.mvnd.daemon.Server"),
+    ("git", "fsmonitor--daemon"),
+    ("git", "gc"),
+    ("git", "maintenance"),
+    ("git", "credential-cache--daemon"),
+    ("node", "/daemon/server/start.js"),
+    ("turbo", "daemon"),
+    ("nix", "daemon"),
+    ("dotnet", "/nodeReuse:true"),
+    ("ssh", "[mux]"),
 )
 """Such as only their arguments tell: warm daemons of build tools are by design (gradle/gradle#16299), and git's own
 services end by themselves (Digital-Process-Tools/claude-supertool#1892)."""
@@ -54,16 +62,16 @@ def called(name: str, words: Sequence[str], directory: str | None) -> tuple[str,
 
     A script's name is shown only where it is a file that is there: whatever else stands in the arguments is not.
     """
-    program = os.path.basename(words[0].lstrip("-")) if words and words[0].strip() else name
+    program = os.path.basename(words[0].lstrip("-")) if words and words[0].strip() and name else name
     if not _PLAIN.fullmatch(program) or not (program.startswith(name[:15]) or _INTERPRETER.fullmatch(program)):
         program = name  # it calls itself something else, which may hold anything: the kernel's word is short
     if not _INTERPRETER.fullmatch(program):
         return (program,)
     rest = list(words[1:])
-    if rest[:1] == ["-m"] and len(rest) > 1 and _MODULE.fullmatch(rest[1]):
+    if rest[:1] == ["-m"] and len(rest) > 1 and program.startswith(("python", "pypy")) and _MODULE.fullmatch(rest[1]):
         return program, "-m", rest[1]
     script = next((word for word in rest if not word.startswith("-")), "")
-    if script and not {"-c", "-e", "--eval", "-p"}.intersection(rest[: rest.index(script)]):
+    if script and not any(_CODE.fullmatch(word) for word in rest[: rest.index(script)]):
         path = os.path.join(directory or "/", script)
         try:
             if len(script) < 1000 and os.path.isfile(path):
@@ -90,8 +98,9 @@ def is_kept(name: str, words: Sequence[str], alive_directory: bool, kept: Sequen
             _TEMPORARY_PROFILE.search(word)) for word in words[1:]
         )  # fmt: skip
     base = os.path.basename(words[0]) if words else name
+    # git and its kind take the subcommand first; the others' word may stand anywhere.
+    places = {"git": words[1:2], "turbo": words[1:2], "nix": words[1:2], "ssh": words[:1]}
     return alive_directory and any(
-        program in (name, base)
-        and any(mark in word for word in (words if program == "ssh" else words[1:]) for mark in marks)
-        for program, marks in _DAEMONS
+        program in (name, base) and any(word.endswith(mark) for word in places.get(program, words[1:]))
+        for program, mark in _DAEMONS
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gate_checks import left_processes
 
-from gate.finding import DEBT, NOTE, UNKNOWN, Finding
+from gate.finding import DEBT, DEFERRED, NOTE, UNKNOWN, Finding
 from gate.testing import World, run_check, said
 from gate.world import orphans
 from gate.world.processes import Process
@@ -216,7 +216,7 @@ def healthy(world: World) -> list[Process]:
         add("gpg-agent", ppid=manager.pid, environ={}),
         add("defunct", state="Z", environ=of(world)),
         add("kworker", ppid=2, environ={}),
-        add("vim", "shell-snapshots/snapshot-bash-1.sh", terminal=True, environ=of(world)),
+        add("bash", terminal=True, environ=of(world)),  # somebody's, at a terminal that a session opened
         add("hidden", hidden=True),
     ]
 
@@ -289,3 +289,54 @@ def test_sessions_and_programs_are_told_apart(world: World) -> None:
         "two",
         "two",
     ]
+
+
+def test_what_shares_its_clients_terminal_is_left_all_the_same(world: World) -> None:
+    """A stdio MCP server has the client's controlling terminal, in the client's group, when the client is killed."""
+    world.processes.add("node", "server.js", environ=of(world), terminal=True, group=77)
+    assert said(only(world)).startswith("node outlived")
+
+
+def test_a_clients_own_service_is_nobodys_leftover(world: World) -> None:
+    """`/background` goes on with the work in `claude daemon run`, below which living sessions run."""
+    process = world.processes.add("claude", "daemon", "run", environ=of(world))
+    world.processes.kin = {process.key: "session-1"}
+    assert findings(world) == {}
+
+
+def test_a_tree_with_a_living_sessions_client_in_it_is_at_work(world: World) -> None:
+    root = world.processes.add("sh", "loop.sh", environ=of(world))
+    client = world.processes.add("claude", "-p", ppid=root.pid)
+    assert set(findings(world).values()) == {DEBT}
+    world.processes.owners = {client.pid}
+    assert findings(world) == {}
+
+
+def test_a_client_that_lingers_after_its_end_is_waited_for(world: World) -> None:
+    client = world.processes.add("claude", age=HOUR)
+    world.processes.add("sleep", environ=of(world, CLAUDE_PID=str(client.pid)))
+    assert findings(world) == {}
+    world.processes.is_over = "session-1".__eq__
+    assert set(findings(world).values()) == {DEFERRED}
+
+
+def test_the_clients_own_word_counts_without_its_mark(world: World) -> None:
+    """People empty CLAUDECODE to nest clients."""
+    client = world.processes.add("claude", age=HOUR)
+    world.processes.add("sleep", environ={"CLAUDE_CODE_SESSION_ID": "x", "CLAUDE_PID": str(client.pid)})
+    assert findings(world) == {}
+
+
+def test_a_tree_whose_wrapper_has_just_ended_is_still_there(world: World) -> None:
+    root = world.processes.add("npm", environ=of(world))
+    world.processes.add("node", ppid=root.pid, environ=of(world))
+    world.processes.vanish(root)
+    assert findings(world) == {}  # nothing could be read of it
+    world.processes.add("npm", pid=root.pid, environ=of(world))
+    assert len(findings(world)) == 1
+
+
+def test_what_is_known_to_be_a_sessions_and_may_not_be_read_is_said(world: World) -> None:
+    process = world.processes.add("fs_usage", hidden=True)
+    world.processes.kin = {process.key: "session-1"}
+    assert said(only(world)) == "1 of what a session left cannot be inspected: fs_usage"

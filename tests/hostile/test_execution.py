@@ -122,7 +122,10 @@ def rules(*begin: str) -> str:
 def content_filters(assault: Assault, project: Path) -> list[str]:
     """Filters of each kind, called for and named at every level."""
     write(project / "attributes", rules("everywhere"))
-    write(project / ".git/info/attributes", rules(*{kind.partition("-")[0] for kind in KINDS} - {"tree", "deep", "everywhere"}))
+    write(
+        project / ".git/info/attributes",
+        rules(*{kind.partition("-")[0] for kind in KINDS} - {"tree", "deep", "everywhere"}),
+    )
     files = {
         "included": ".git/more",
         "inside": "inside.cfg",
@@ -191,7 +194,9 @@ def test_settings_filters_and_hooks(assault: Assault) -> None:
 def test_a_filter_that_cannot_be_switched_off(assault: Assault) -> None:
     project = assault.repository()
     write(project / ".git/info/attributes", "* filter=a=b\n")
-    assault.configure(project, {"filter.a=b.clean": assault.trap("clean"), "filter.a=b.process": assault.trap("process")})
+    assault.configure(
+        project, {"filter.a=b.clean": assault.trap("clean"), "filter.a=b.process": assault.trap("process")}
+    )
     change(project / "README")
     said = assault.attack(project, [("run",)], hooks=False)
     assert "names a filter that cannot be switched off" in said
@@ -378,7 +383,9 @@ def test_checks_and_configuration_that_a_project_brings(assault: Assault) -> Non
     os.mkfifo(project / ".gate/checks/fifo.py")
     (project / ".gate/checks/directory.py").mkdir()
     write(project / ".gate.toml", ABSURD.format(long="9" * 3000))
-    write(project / "pyproject.toml", "[tool.session-gate]\ndisable = ['left_processes']\n[build-system]\nrequires = []\n")
+    write(
+        project / "pyproject.toml", "[tool.session-gate]\ndisable = ['left_processes']\n[build-system]\nrequires = []\n"
+    )
     assault.things += 12
     codes = {**CODES, "config": {0, 2}, "run": {1, 2}, "end": {1, 2}, "list": {0, 2}}
     said = assault.attack(project, [("run",), ("config",), ("list",), ("doctor",)], codes=codes)

@@ -135,7 +135,13 @@ def records(assault: Assault, project: Path, texts: list[str]) -> None:
     place = assault.machine.directory / "home/.claude/sessions"
     place.mkdir(parents=True)
     for number, text in enumerate(texts):
-        value = {"pid": 4194303 - number, "sessionId": text.encode("utf-8", "replace").decode(), "cwd": str(project), "startedAt": 1, "status": "busy"}
+        value = {
+            "pid": 4194303 - number,
+            "sessionId": text.encode("utf-8", "replace").decode(),
+            "cwd": str(project),
+            "startedAt": 1,
+            "status": "busy",
+        }
         (place / f"{4194303 - number}.json").write_text(json.dumps(value))
         os.utime(place / f"{4194303 - number}.json", (1e9, 1e9))
 

@@ -170,11 +170,15 @@ def test_what_may_not_be_inspected_is_unknown_and_has_no_tag(monkeypatch: pytest
     def deny(process: psutil.Process) -> None:
         raise psutil.AccessDenied(process.pid)
 
+    def forbid(path: str, mode: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
     for question in ("cmdline", "cwd", "environ"):
         monkeypatch.setattr(psutil.Process, question, deny)
+    monkeypatch.setattr(processes, "open", forbid, raising=False)
     table, pid = ProcessTable(), os.getpid()
-    for ask in (table.arguments, table.directory):
-        with pytest.raises(UnknownError, match=rf"^process {pid} may not be inspected \(AccessDenied\)$"):
+    for ask in (table.arguments, table.directory, table.environ):
+        with pytest.raises(UnknownError, match=rf"^process {pid} may not be inspected \(.+\)$"):
             ask(pid)
     assert table.tag(pid) is None
 
