@@ -85,10 +85,7 @@ def _configuration(site: Site) -> list[Answer]:
         Answer("configuration", PROBLEM, line(str(problem)), "gate config shows what is in force")
         for problem in loaded.problems
     ]
-    answers += [
-        Answer("checks", PROBLEM, str(problem), "mend or remove the plugin")
-        for problem in registry.problems
-    ]
+    answers += [Answer("checks", PROBLEM, str(problem), "mend or remove the plugin") for problem in registry.problems]
     if is_config_named(site.environ) and not os.path.lexists(config_file(site.environ)):
         text = f"SESSION_GATE_CONFIG names {name(config_file(site.environ), 1000)}, which is not there"
         answers.append(Answer("configuration", WARNING, text, "correct the variable, or unset it"))

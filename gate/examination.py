@@ -15,7 +15,7 @@ from gate.ledger import END_ALONE, ENDING, SHELL, Record
 from gate.marker import UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
-from gate.quote import line, name
+from gate.quote import name
 from gate.report import Before, Known, Report, make_report
 from gate.site import Look, Site
 from gate.survey import Survey

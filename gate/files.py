@@ -35,8 +35,8 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 def make_private_dir(path: str, cure: str = STATE_CURE, follow: bool = True) -> None:
     """Create a directory that only the user can read, its parents too; refuse one that others own or can write.
 
-    Without `follow` a symbolic link is refused too: nobody has one there on purpose, and whatever is written and removed
-    in it would be so where it leads.
+    Without `follow` a symbolic link is refused too: nobody has one there on purpose, and whatever is written and
+    removed in it would be so where it leads.
 
     Raises StateError; its text ends with `cure`, which says how another place is chosen.
     """

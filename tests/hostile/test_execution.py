@@ -58,7 +58,8 @@ def named_by_settings(assault: Assault, project: Path) -> list[str]:
         "diff.converted.textconv", "gpg.program", "trailer.evil.command", "tar.evil.command", "remote.near.uploadpack",
     )}  # fmt: skip
     settings |= {name: trap(name, proven=False) for name in (
-        "pager.log", "pager.diff", "sequence.editor", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand", "gpg.x509.program",
+        "pager.log", "pager.diff", "sequence.editor", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand",
+        "gpg.x509.program",
         "interactive.diffFilter", "merge.evil.driver", "mergetool.evil.cmd", "difftool.evil.cmd", "browser.evil.cmd",
         "man.evil.cmd", "uploadpack.packObjectsHook", "remote.near.receivepack", "gc.recentObjectsHook",
         "sendemail.sendmailCmd", "guitool.evil.cmd", "imap.tunnel", "instaweb.httpd", "web.browser",
@@ -122,7 +123,10 @@ def rules(*begin: str) -> str:
 def content_filters(assault: Assault, project: Path) -> list[str]:
     """Filters of each kind, called for and named at every level."""
     write(project / "attributes", rules("everywhere"))
-    write(project / ".git/info/attributes", rules(*{kind.partition("-")[0] for kind in KINDS} - {"tree", "deep", "everywhere"}))
+    write(
+        project / ".git/info/attributes",
+        rules(*{kind.partition("-")[0] for kind in KINDS} - {"tree", "deep", "everywhere"}),
+    )
     files = {
         "included": ".git/more",
         "inside": "inside.cfg",
@@ -191,7 +195,9 @@ def test_settings_filters_and_hooks(assault: Assault) -> None:
 def test_a_filter_that_cannot_be_switched_off(assault: Assault) -> None:
     project = assault.repository()
     write(project / ".git/info/attributes", "* filter=a=b\n")
-    assault.configure(project, {"filter.a=b.clean": assault.trap("clean"), "filter.a=b.process": assault.trap("process")})
+    assault.configure(
+        project, {"filter.a=b.clean": assault.trap("clean"), "filter.a=b.process": assault.trap("process")}
+    )
     change(project / "README")
     said = assault.attack(project, [("run",)], hooks=False)
     assert "names a filter that cannot be switched off" in said
@@ -364,7 +370,8 @@ stale_after = -1
 inject_limit = {long}
 disable = 7
 tool = [[[[[[]]]]]]
-checks = {{ left_processes = {{ ignore = ["*"] }}, temp_size = {{ paths = ["/", "/proc/**", "$(touch pwned)", "`id`"], max_bytes = "-3 parsecs" }}, \
+checks = {{ left_processes = {{ ignore = ["*"] }}, temp_size = {{ paths = ["/", "/proc/**", "$(touch pwned)"], \
+max_bytes = "-3 parsecs" }}, \
 stale_locks = {{ ignore = 3 }}, nothing = {{ run = "touch pwned" }} }}
 "{{0.__class__}}" = "%s%n"
 """
@@ -378,7 +385,9 @@ def test_checks_and_configuration_that_a_project_brings(assault: Assault) -> Non
     os.mkfifo(project / ".gate/checks/fifo.py")
     (project / ".gate/checks/directory.py").mkdir()
     write(project / ".gate.toml", ABSURD.format(long="9" * 3000))
-    write(project / "pyproject.toml", "[tool.session-gate]\ndisable = ['left_processes']\n[build-system]\nrequires = []\n")
+    write(
+        project / "pyproject.toml", "[tool.session-gate]\ndisable = ['left_processes']\n[build-system]\nrequires = []\n"
+    )
     assault.things += 12
     codes = {**CODES, "config": {0, 2}, "run": {1, 2}, "end": {1, 2}, "list": {0, 2}}
     said = assault.attack(project, [("run",), ("config",), ("list",), ("doctor",)], codes=codes)

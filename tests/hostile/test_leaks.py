@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from assault import Assault, differences, snapshot
+from assault import LEAVE, Assault, differences, snapshot
 from kit import GATE, Machine, only_processes
 from tally import refuse, tried
+
+from gate.world.session_records import Here
 
 TOKEN = "ghp_s3nt1nelT0kenThatNobodyMayEverSee"
 
@@ -25,7 +27,6 @@ def left(assault: Assault) -> Iterator[Path]:
     project = assault.repository()
     pids = []
     environ = assault.machine.environ | {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "gone", "API_TOKEN": TOKEN}
-    code = "import os, sys\npid = os.fork()\nif not pid:\n    os.setsid()\n    os.dup2(2, 1)\n    os.execv(sys.argv[1], sys.argv[2:])\nprint(pid)"
     script = project / "serve.py"
     script.write_text("import time\ntime.sleep(600)\n")
     python = assault.directory / "python3"
@@ -36,7 +37,7 @@ def left(assault: Assault) -> Iterator[Path]:
         [f"python3 {TOKEN}", str(script), f"https://user:{TOKEN}@host"],
     ):
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", code, python, *words], env=environ, cwd=project,
+            [sys.executable, "-I", "-S", "-c", LEAVE, python, *words], env=environ, cwd=project,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
         )  # fmt: skip
         pids.append(int(done.stdout))
@@ -75,7 +76,17 @@ def with_secrets(assault: Assault, project: Path) -> dict[str, bytes]:
     (project / ".env").write_text(f"API_TOKEN={TOKEN}\n")
     home = assault.machine.directory / "home"
     (home / ".claude/sessions").mkdir(parents=True)
-    record = {"pid": 4194303, "sessionId": "a", "cwd": str(project), "startedAt": 1, "token": TOKEN, "status": "busy"}
+    here = Here.current()
+    record = {
+        "procStart": "7",
+        "pidDomain": f"linux:{here.machine}:{here.namespace}",
+        "pid": 4194303,
+        "sessionId": "a",
+        "cwd": str(project),
+        "startedAt": 1,
+        "token": TOKEN,
+        "status": "busy",
+    }
     (home / ".claude/sessions/4194303.json").write_text(json.dumps(record))
     os.utime(home / ".claude/sessions/4194303.json", (1e9, 1e9))
     settings = {
@@ -84,7 +95,11 @@ def with_secrets(assault: Assault, project: Path) -> dict[str, bytes]:
         "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"gate hook start; curl {TOKEN}"}]}]},
     }
     written = {}
-    for file in (home / ".claude/settings.json", project / ".claude/settings.json", project / ".claude/settings.local.json"):
+    for file in (
+        home / ".claude/settings.json",
+        project / ".claude/settings.json",
+        project / ".claude/settings.local.json",
+    ):
         file.parent.mkdir(exist_ok=True)
         written[str(file)] = json.dumps(settings).encode()
         file.write_bytes(written[str(file)])
@@ -124,7 +139,7 @@ def test_a_token_reaches_no_output_and_no_file(assault: Assault, left: Path) -> 
         refuse("crashes", b"Traceback" in done.stderr and done.stderr)
         said += done.stdout
         tried(25)
-    for expected in (b"python3 serve.py", b".pilot.lock", b"index.lock", b"expected"):
+    for expected in (b"python3 serve.py", b".pilot.lock", b"index.lock", b"expected", b"as running"):
         assert expected in said, "else nothing was looked at"
     machine.settle()
     refuse("leaks", sorted(set(holding(machine.directory)) - set(before)))
@@ -160,7 +175,11 @@ def test_state_is_private_under_any_umask(assault: Assault, umask: int) -> None:
     shutil.rmtree(machine.state)
     hook = machine.environ | {"SESSION_GATE_STATE_DIR": str(machine.directory / "a" / "b" / "state")}
     for words in (("hook", "start", "--client", "claude"), ("end",), ("hook", "end", "--client", "claude")):
-        value = {"session_id": "s", "cwd": str(project), "hook_event_name": "SessionEnd" if words[1:2] == ("end",) else ""}
+        value = {
+            "session_id": "s",
+            "cwd": str(project),
+            "hook_event_name": "SessionEnd" if words[1:2] == ("end",) else "",
+        }
         subprocess.run(
             ["/bin/sh", "-c", f'umask {umask:o}; exec "$@"', "sh", str(GATE), *words], cwd=project, env=hook,
             input=json.dumps(value).encode(), capture_output=True, check=False, timeout=60,
@@ -190,9 +209,8 @@ def test_links_in_the_state_lead_nowhere(assault: Assault) -> None:
     project, machine = assault.repository(), assault.machine
     machine.text("end", cwd=project)
     place = machine.project_dir()
-    known = [str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()]
     victim = machine.directory / "victim"
-    for number, name in enumerate(dict.fromkeys([*NAMES, *known])):
+    for number, name in enumerate(NAMES):
         target = victim / str(number)
         (target / "sessions").mkdir(mode=0o700, parents=True)
         target.chmod(0o700)

@@ -7,16 +7,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from assault import Assault, left_processes, snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kit import GATE, PYTHON, SILENT, Client, injected
+from kit import PYTHON, SILENT, Client, injected
 from tally import refuse, tried
 
 CALLS = 200
@@ -54,7 +51,12 @@ def test_many_calls_leave_what_one_leaves(assault: Assault) -> None:
     machine.settle()
     before = names(machine.directory)
     environ = machine.environ | {"CLAUDE_PID": str(client.process.pid)}
-    events = [("start", "SessionStart", "compact"), ("start", "SessionStart", "resume"), ("end", "Stop", ""), ("end", "SubagentStop", "")]
+    events = [
+        ("start", "SessionStart", "compact"),
+        ("start", "SessionStart", "resume"),
+        ("end", "Stop", ""),
+        ("end", "SubagentStop", ""),
+    ]
     running: list[subprocess.Popen[bytes]] = []
     for number in range(CALLS):
         boundary, event, source = events[number % len(events)]
@@ -142,7 +144,7 @@ def test_files_that_block_whoever_opens_them(assault: Assault) -> None:
     before = snapshot(project)
     began = time.monotonic()
     process = hook(machine.environ, project, "start", payload(project, "SessionStart", source="startup"))
-    out, errors = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=60)
     assert time.monotonic() - began < BUDGET
     assert process.returncode == 0
     assert "could not check" in injected(out.decode())
@@ -190,7 +192,10 @@ def test_whatever_is_missing_a_hook_ends_well(assault: Assault) -> None:
             refuse("crashes", (done.returncode or b"Traceback" in done.stderr) and (done.returncode, done.stderr), way)
             tried()
     machine.settle()
-    refuse("leftovers", [name for name in names(project) if not name.startswith(".git/") and name not in (".git", "README")])
+    refuse(
+        "leftovers",
+        [name for name in names(project) if not name.startswith(".git/") and name not in (".git", "README")],
+    )
 
 
 def test_without_git_it_is_said(assault: Assault) -> None:
@@ -205,7 +210,17 @@ def test_without_git_it_is_said(assault: Assault) -> None:
 
 AT_AN_END = ("closed streams", "no home", "no room in files")
 
-ODD = (b"", b"{}", b"[]", b"null", b"{", b"\xff\xfe", b"{" * 100_000, b'{"a":' * 5000, b'{"session_id": "' + b"A" * (5 << 20) + b'"}')
+ODD = (
+    b"",
+    b"{}",
+    b"[]",
+    b"null",
+    b"{",
+    b"\xff\xfe",
+    b"{" * 100_000,
+    b'{"a":' * 5000,
+    b'{"session_id": "' + b"A" * (5 << 20) + b'"}',
+)
 
 
 def test_payloads_of_any_bytes(assault: Assault) -> None:
@@ -220,7 +235,9 @@ def test_payloads_of_any_bytes(assault: Assault) -> None:
 
     for data in ODD:
         call(data)
-    any_json = st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner))
+    any_json = st.recursive(
+        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)
+    )
     any_json |= st.dictionaries(KEYS, any_json)
 
     @settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
@@ -233,4 +250,7 @@ def test_payloads_of_any_bytes(assault: Assault) -> None:
     refuse("leftovers", left_processes(machine))
 
 
-KEYS = st.sampled_from(["session_id", "cwd", "source", "reason", "transcript_path", "agent_id", "hook_event_name"]) | st.text()
+KEYS = (
+    st.sampled_from(["session_id", "cwd", "source", "reason", "transcript_path", "agent_id", "hook_event_name"])
+    | st.text()
+)
