@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
 
+import psutil
 from assault import Assault, left_processes, snapshot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -98,30 +100,46 @@ def test_a_home_that_is_a_repository(assault: Assault) -> None:
 
 
 def test_a_git_that_hangs(assault: Assault) -> None:
+    """It is ended with all that it started, by whoever started it, in the time that a start has."""
     project, machine = assault.repository(), assault.machine
-    program = machine.directory / "bin" / "git"
+    program, said = machine.directory / "bin" / "git", machine.directory / "said"
     program.parent.mkdir(exist_ok=True)
-    program.write_text("#!/bin/sh\nsleep 600 &\nsleep 600\n")
+    program.write_text(f'#!/bin/sh\necho $$ $PPID >> "{said}"\nsleep 600 &\nsleep 600\n')
     program.chmod(0o755)
     environ = machine.environ | {"PATH": f"{program.parent}:{machine.environ['PATH']}"}
     began = time.monotonic()
     process = hook(environ, project, "start", payload(project, "SessionStart", source="startup"))
     out, _ = process.communicate(timeout=60)
-    assert time.monotonic() - began < BUDGET
-    assert process.returncode == 0
-    assert "could not check: git gave no answer in" in injected(out.decode())
-    tried()
-    machine.environ |= {"PATH": environ["PATH"]}
-    for follower in followers(machine.state):
-        os.kill(follower, 15)
-    machine.settle()
-    refuse("leftovers", [left for left in left_processes(machine) if "sleep" not in left])
+    try:
+        assert time.monotonic() - began < BUDGET
+        assert process.returncode == 0
+        assert "could not check: git gave no answer in" in injected(out.decode())
+        mine = [int(line.split()[0]) for line in said.read_text().splitlines() if line.endswith(f" {process.pid}")]
+        assert mine
+        refuse("leftovers", [group for group in mine if lives(group)])
+        tried(len(mine))
+    finally:
+        # The follower has a minute for its own; that is not awaited.
+        for follower in followers(machine.state):
+            os.kill(follower, signal.SIGTERM)
+        machine.settle()
+        for line in said.read_text().splitlines():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(int(line.split()[0]), signal.SIGKILL)
+    refuse("leftovers", left_processes(machine))
+
+
+def lives(group: int) -> bool:
+    """Whether a process of this group is more than a zombie."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
 
 
 def followers(state: Path) -> list[int]:
     """The gate's own detached processes of a state: they may wait for their git for a minute, which is not awaited."""
-    import psutil
-
     found = []
     for process in psutil.process_iter():
         try:
