@@ -32,14 +32,17 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
-def make_private_dir(path: str, cure: str = STATE_CURE) -> None:
+def make_private_dir(path: str, cure: str = STATE_CURE, follow: bool = True) -> None:
     """Create a directory that only the user can read, its parents too; refuse one that others own or can write.
+
+    Without `follow` a symbolic link is refused too: nobody has one there on purpose, and whatever is written and
+    removed in it would be so where it leads.
 
     Raises StateError; its text ends with `cure`, which says how another place is chosen.
     """
     try:
         _make_dirs(path)
-        status = os.stat(path)
+        status = os.stat(path, follow_symlinks=follow)
     except OSError as error:
         what = f"{path}: cannot be made the gate's directory: {error.strerror}"
         raise StateError(f"{what}; make it one that you can write, or {cure}") from None
@@ -199,6 +202,8 @@ class Lock:
     def _open_and_lock(self) -> bool:
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOEXEC, 0o600)
+            if hasattr(os, "fchmod") and os.fstat(fd).st_mode & 0o777 != 0o600:
+                os.fchmod(fd, 0o600)  # an umask can take the user's own rights away, and then nobody opens it again
         except OSError as error:
             raise StateError(f"{self.path}: cannot be made: {_why(error, STATE_CURE)}") from None
         if fcntl is None:

@@ -232,6 +232,8 @@ class MarkerFile:
 
     def retire(self, reason: str) -> None:
         """Take the marker's word away without a write, so that a full disk cannot prevent it. Raises StateError."""
+        if os.path.islink(os.path.dirname(self.path)):
+            raise StateError(f"{os.path.dirname(self.path)}: is a link, and is not followed; move it away")
         try:
             os.replace(self.path, self.retired_paths[reason])
         except FileNotFoundError:

@@ -113,8 +113,8 @@ def load_registry(
     manager.add_hookspecs(Specification)
     checks: list[Registered] = []
     problems: list[Problem] = []
-    for built_in in BUILT_IN:
-        _add(checks, problems, "built in", functools.partial(_load_built_in, manager, built_in))
+    for module in BUILT_IN:
+        _add(checks, problems, "built in", functools.partial(_load_built_in, manager, module))
     until = time.monotonic() + patience
     for source, load in [*_sources(user_directory, problems), *_of_project(brought, problems)]:
         _add(checks, problems, source, functools.partial(_load_within, manager, load, until))

@@ -27,8 +27,8 @@ class ProjectState:
     def ensure(self) -> None:
         """Make the directories, private, and refuse unsafe ones. Raises StateError."""
         files.make_private_dir(self.root)
-        files.make_private_dir(self.directory)
-        files.make_private_dir(self.ledger.directory)
+        files.make_private_dir(self.directory, follow=False)
+        files.make_private_dir(self.ledger.directory, follow=False)
 
     def lock(self) -> files.Lock:
         """The short lock under which the marker is replaced and records are removed."""

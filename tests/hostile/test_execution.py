@@ -58,7 +58,8 @@ def named_by_settings(assault: Assault, project: Path) -> list[str]:
         "diff.converted.textconv", "gpg.program", "trailer.evil.command", "tar.evil.command", "remote.near.uploadpack",
     )}  # fmt: skip
     settings |= {name: trap(name, proven=False) for name in (
-        "pager.log", "pager.diff", "sequence.editor", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand", "gpg.x509.program",
+        "pager.log", "pager.diff", "sequence.editor", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand",
+        "gpg.x509.program",
         "interactive.diffFilter", "merge.evil.driver", "mergetool.evil.cmd", "difftool.evil.cmd", "browser.evil.cmd",
         "man.evil.cmd", "uploadpack.packObjectsHook", "remote.near.receivepack", "gc.recentObjectsHook",
         "sendemail.sendmailCmd", "guitool.evil.cmd", "imap.tunnel", "instaweb.httpd", "web.browser",
@@ -369,7 +370,8 @@ stale_after = -1
 inject_limit = {long}
 disable = 7
 tool = [[[[[[]]]]]]
-checks = {{ left_processes = {{ ignore = ["*"] }}, temp_size = {{ paths = ["/", "/proc/**", "$(touch pwned)", "`id`"], max_bytes = "-3 parsecs" }}, \
+checks = {{ left_processes = {{ ignore = ["*"] }}, temp_size = {{ paths = ["/", "/proc/**", "$(touch pwned)"], \
+max_bytes = "-3 parsecs" }}, \
 stale_locks = {{ ignore = 3 }}, nothing = {{ run = "touch pwned" }} }}
 "{{0.__class__}}" = "%s%n"
 """
