@@ -42,7 +42,11 @@ def signed(assault: Assault, project: Path) -> None:
         "#!/bin/sh\ncat > /dev/null; echo '[GNUPG:] SIG_CREATED ' >&2; echo '-----BEGIN PGP SIGNATURE-----'\n",
     )
     signer.chmod(0o755)
-    assault.git(project, "-c", f"gpg.program={signer}", "commit", "--quiet", "--gpg-sign", "--allow-empty", "-m", "x")
+    asked = ("-c", f"gpg.program={signer}", "commit-tree", "-S", "-p", "HEAD", "-m", "x", "HEAD^{tree}")
+    commit = assault.git(project, *asked).strip()
+    for branch in ("main", "worktree-signed"):  # an agent's branch is looked through with git log
+        assault.git(project, "update-ref", f"refs/heads/{branch}", commit)
+        commit = assault.git(project, *asked).strip()
 
 
 def named_by_settings(assault: Assault, project: Path) -> list[str]:
@@ -190,6 +194,16 @@ def test_settings_filters_and_hooks(assault: Assault) -> None:
     assert f"{len(KINDS) + 5} uncommitted paths" in said, "they are compared without their filters"
     assault.attack(linked, [("run",)], hooks=False, watched=[project])
     assault.prove(project, *proofs)
+
+
+def test_a_filter_of_which_the_configuration_itself_says_nothing(assault: Assault) -> None:
+    project = assault.repository()
+    write(project / ".git/info/attributes", "* filter=evil\n")
+    assault.configure(project, {"filter.evil.clean": assault.trap("included")}, ".git/more")
+    assault.configure(project, {"include.path": "more"})
+    change(project / "README")
+    assault.attack(project, [("run",)], hooks=False)
+    assault.prove(project, "git status")
 
 
 def test_a_filter_that_cannot_be_switched_off(assault: Assault) -> None:
@@ -345,6 +359,11 @@ def test_programs_and_modules_in_the_working_directory(assault: Assault) -> None
     said = assault.attack(project)
     assert not list(assault.machine.directory.rglob("*.trace"))
     assert "git was not found" not in said
+    bait = assault.machine.directory / "bait"
+    for name in PROGRAMS:
+        assault.trap(name, bait / name, proven=False)
+        assault.trap(name, bait / "bin" / name, proven=False)
+    assault.attack(bait, [("run", "-C", str(project))], hooks=False)
 
 
 def test_what_pythonpath_leads_to_is_not_imported(assault: Assault) -> None:

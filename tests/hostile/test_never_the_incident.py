@@ -248,7 +248,7 @@ def test_payloads_of_any_bytes(assault: Assault) -> None:
     def call(data: bytes) -> None:
         process = hook(machine.environ, project, "end", data)
         out, errors = process.communicate(timeout=60)
-        refuse("crashes", (process.returncode or out or b"Traceback" in errors) and (data[:100], out, errors))
+        refuse("crashes", (process.returncode or out or errors) and (data[:100], out, errors))
         tried()
 
     for data in ODD:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from xml.etree import ElementTree
-
-from gate.quote import is_harmful
 
 DANGEROUS = (
     "\x1b[31mred\x1b[0m\x1b[2J",
@@ -44,6 +43,12 @@ PLAIN = tuple(f"an ordinary text {number}" for number in range(len(DANGEROUS)))
 LONG = "A" * 100_000
 MOST_IN_A_ROW = 1000
 
+# By Unicode's own tables, not by the program's: what is no text, and what shows as nothing (DerivedCoreProperties.txt,
+# Default_Ignorable_Code_Point; and the empty braille cell).
+_NO_TEXT = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
 _MARK = re.compile(r"zq[a-z]\d\d")
 _UNQUOTED = re.compile(r"zq[a-uw-z]\d\d ")  # a waiver's reason is the user's own words
 _SENTENCES = ("summary", "details", "remedy", "reason", "text")  # what else JSON has is a value alone
@@ -64,6 +69,10 @@ def toml(text: object) -> str:
 def seen(output: str) -> set[str]:
     """The marks in an output."""
     return set(_MARK.findall(output))
+
+
+def is_harmful(character: str) -> bool:
+    return unicodedata.category(character) in _NO_TEXT or _NOTHING.match(character) is not None
 
 
 def harm_in(output: str, form: str = "text") -> Iterator[str]:
