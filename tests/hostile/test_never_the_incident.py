@@ -117,7 +117,7 @@ def test_a_git_that_hangs(assault: Assault) -> None:
         mine = [int(line.split()[0]) for line in said.read_text().splitlines() if line.endswith(f" {process.pid}")]
         assert mine
         refuse("leftovers", [group for group in mine if lives(group)])
-        tried(len(mine))
+        tried()
     finally:
         # The follower has a minute for its own; that is not awaited.
         for follower in followers(machine.state):
@@ -258,7 +258,7 @@ def test_payloads_of_any_bytes(assault: Assault) -> None:
     )
     any_json |= st.dictionaries(KEYS, any_json)
 
-    @settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
     @given(st.binary() | any_json.map(lambda value: json.dumps(value).encode()))
     def call_any(data: bytes) -> None:
         call(data)
