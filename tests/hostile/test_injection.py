@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -226,10 +227,6 @@ def all_printed(
     return printed
 
 
-def lines_of(printed: list[tuple[str, str]]) -> list[int]:
-    return [output.count("\n") for output, _ in printed]
-
-
 SHOWN = {"b": 15, "c": 18, "f": 20, "g": 19, "l": 10, "n": 6, "o": 1, "p": 26, "r": 20, "s": 1, "v": 26, "w": 13}
 """At each place so many of the texts reach an output at least: what nobody shows, nobody tests."""
 
@@ -264,11 +261,13 @@ def test_texts_make_no_lines(tmp_path: Path) -> None:
     for texts in (PLAIN[:8], DANGEROUS[:8], DANGEROUS[13:21]):
         assault = Assault(tmp_path / texts[0].encode("unicode_escape").hex()[:8])
         project = assault.repository()
-        for letter in "fgswop":
+        for letter in "fgsop":
             PLACES[letter](assault, project, marked(letter, texts))
-        several.append(lines_of([(assault.machine.gate(*words, cwd=project).stdout.decode(), "") for words in WORDS]))
-        tried(6 * len(texts) * len(WORDS))
-    refuse("injections", several[1:] != [several[0]] * 2 and several)
+        printed = [assault.machine.gate(*words, cwd=project).stdout.decode() for words in WORDS]
+        several.append([line[:60] for output in printed for line in output.split("\n")])
+        tried(5 * len(texts) * len(WORDS))
+    plain, *dangerous = [Counter(re.sub(r"zq.*", "", line) for line in lines) for lines in several]
+    refuse("injections", [(lines - plain, plain - lines) for lines in dangerous if lines.total() != plain.total()])
 
 
 WORDS = (("end",), ("status",))
