@@ -206,7 +206,7 @@ def copied_by_hand(world: Left, path: Path) -> None:
 
 
 def of_the_other_side_of_windows(world: Left, path: Path) -> None:
-    (world.dot_git / "worktrees" / path.name / "gitdir").write_text("C:/work/task/.git\n")
+    (world.dot_git / "worktrees" / path.name / "gitdir").write_text("C:/code/task/.git\n")
 
 
 def being_made(world: Left, path: Path) -> None:

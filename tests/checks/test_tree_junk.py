@@ -57,7 +57,7 @@ def clean(world: World) -> None:
 def droppings(world: World) -> None:
     """Incident: 56 in one repository."""
     for number in range(56):
-        world.file(f"tests/tmpclaude-{number:04x}-cwd", "/d/work/app")
+        world.file(f"tests/tmpclaude-{number:04x}-cwd", "/d/code/app")
     commit(world)
 
 

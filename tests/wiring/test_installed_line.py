@@ -37,8 +37,8 @@ class Tree:
         venv.EnvBuilder(symlinks=True).create(path)
         self.path = path
         self.python = path / "bin" / "python"
-        (self.library,) = (path / "lib").glob("python*")
-        self.silent = self.library / "site-packages" / "gate" / "silent.py"
+        (self.python_lib,) = (path / "lib").glob("python*")
+        self.silent = self.python_lib / "site-packages" / "gate" / "silent.py"
         self.silent.parent.mkdir()
         self.script = path / "bin" / "session-gate"
         self.put(self.silent, ANSWER.replace("{name}", "silent"))
@@ -94,7 +94,7 @@ class TestAbsolute:
         assert run(shell, tree.line()).stdout == text + "\n"
 
     def test_after_a_new_minor_version_of_python_the_script_answers(self, shell: str, tree: Tree) -> None:
-        tree.library.rename(tree.library.with_name("python3.99"))
+        tree.python_lib.rename(tree.python_lib.with_name("python3.99"))
         done = run(shell, tree.line())
         assert (done.returncode, done.stdout, done.stderr) == (0, f"script got {PAYLOAD.decode()}\n", "")
 

@@ -17,7 +17,7 @@ from gate.world.pointers import head_fault, is_seen_from_elsewhere, may_be_away,
 @pytest.mark.parametrize(
     "path",
     [
-        "C:/work/repo/.git",
+        "C:/code/repo/.git",
         "d:\\work",
         "/no-such-directory/of/a/container/.git",
         "/mnt/no-such-disk/repo/.git",
