@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gate.api import (
+    AGENT_LOCKS,
+    AGENT_NAMES,
     AGENT_ROOTS,
     CACHES,
     DEBT,
@@ -20,10 +22,8 @@ from gate.api import (
     Leftover,
     Options,
     Signs,
-    SkipCheck,
     Subject,
     Survey,
-    UnknownError,
     duration,
     hookimpl,
     incident_text,
@@ -44,20 +44,15 @@ class OldWorktrees(Options):
 
     max_idle: Duration = option(Duration(5 * 86400), "how long an agent's worktree may lie idle")
     roots: tuple[str, ...] = option(AGENT_ROOTS, "directories where agents keep worktrees")
-    names: tuple[str, ...] = option(("*sweep*", "worktree-*"), "how agents' worktrees or their branches are called")
-    lock_reasons: tuple[str, ...] = option(
-        ("claude session *", "claude agent *", "openclaw pid=*"), "the reasons with which clients lock worktrees"
-    )
+    names: tuple[str, ...] = option(AGENT_NAMES, "how agents' worktrees or their branches are called")
+    lock_reasons: tuple[str, ...] = option(AGENT_LOCKS, "the reasons with which clients lock worktrees")
     caches: tuple[str, ...] = option(CACHES, "ignored names that hold nothing of value: a build makes them again")
 
 
 def find(context: Context[OldWorktrees]) -> Iterator[Finding]:
     """One finding for each worktree in which nothing changed for too long; a note, where it is no agent's."""
     project, options = context.project, context.options
-    if project.common_dir is None:
-        if not project.broken:
-            raise SkipCheck("not a git repository")
-        raise UnknownError(project.broken, "it is known once .git leads to a repository again, or is gone")
+    context.repository()
     temps = [os.path.realpath(context.expand(path)) for path in ("$TMPDIR", "/tmp")]  # noqa: S108
     survey = Survey(
         project,

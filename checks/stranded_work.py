@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from gate.api import (
     AGENT_BRANCHES,
+    AGENT_LOCKS,
+    AGENT_NAMES,
     AGENT_ROOTS,
     UNKNOWN,
     Check,
@@ -18,7 +20,6 @@ from gate.api import (
     Options,
     Phrase,
     Signs,
-    SkipCheck,
     Stash,
     Stranded,
     Subject,
@@ -42,20 +43,15 @@ class StrandedWork(Options):
 
     branches: tuple[str, ...] = option(AGENT_BRANCHES, "how agents call their branches")
     roots: tuple[str, ...] = option(AGENT_ROOTS, "directories where agents keep worktrees")
-    names: tuple[str, ...] = option(("*sweep*", "worktree-*"), "how agents' worktrees or the branches there are called")
-    lock_reasons: tuple[str, ...] = option(
-        ("claude session *", "claude agent *", "openclaw pid=*"), "the reasons with which clients lock worktrees"
-    )
+    names: tuple[str, ...] = option(AGENT_NAMES, "how agents' worktrees or the branches there are called")
+    lock_reasons: tuple[str, ...] = option(AGENT_LOCKS, "the reasons with which clients lock worktrees")
 
 
 def find(context: Context[StrandedWork]) -> Iterator[Finding]:
     """A finding for each place with commits that are found nowhere else, and one about all stashes."""
     project, options, trees = context.project, context.options, context.worktrees
-    if project.common_dir is None:
-        if not project.broken:
-            raise SkipCheck("not a git repository")
-        raise UnknownError(project.broken, "it is known once .git leads to a repository again, or is gone")
-    here = next((tree.path for tree in trees if tree.main and not tree.missing), project.common_dir)
+    common = context.repository()
+    here = next((tree.path for tree in trees if tree.main and not tree.missing), common)
     references = read_references(context.git, here, 0.85 * context.time_left())
     temps = [os.path.realpath(context.expand(path)) for path in ("$TMPDIR", "/tmp")]  # noqa: S108
     roots = [context.expand(root) for root in options.roots]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gate.api import (  # isort: skip
-    NOTE, UNKNOWN, Check, Chosen, Context, Finding, Junk, Options, Phrase, ShellWord, SkipCheck, Subject, TakenIn,
+    NOTE, UNKNOWN, Check, Chosen, Context, Finding, Junk, Options, Phrase, ShellWord, Subject, TakenIn,
     UnknownError, Worktree, all_taken_in, hookimpl, incident_text, option, plainly, say, shown, untracked_droppings,
 )  # fmt: skip
 
@@ -33,13 +33,7 @@ class TreeJunk(Options):
 
 def find(context: Context[TreeJunk]) -> Iterator[Finding]:
     """One finding for each kind, with a subject for each thing; one for each worktree that could not be looked at."""
-    if context.project.broken:
-        raise UnknownError(context.project.broken, "it is known once .git leads to a repository again, or is gone")
-    if context.project.common_dir is None:
-        raise SkipCheck("not a git repository")
-    worktrees = [worktree for worktree in context.worktrees if not worktree.missing]
-    if not worktrees:
-        raise SkipCheck("a bare repository")
+    worktrees = context.worktrees_that_are_there()
     fixtures = frozenset(name.lower() for name in context.options.fixtures)
     things, failed = all_taken_in(context.git, worktrees, fixtures, 0.8 * context.time_left())
     for kind in WORDS:

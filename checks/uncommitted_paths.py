@@ -16,7 +16,6 @@ from gate.api import (
     Options,
     Phrase,
     ShellWord,
-    SkipCheck,
     Subject,
     UnknownError,
     Worktree,
@@ -34,13 +33,7 @@ from gate.api import (
 
 def find(context: Context[Options]) -> Iterator[Finding]:
     """One finding for each worktree that `git status` lists something in; the subjects are the paths."""
-    if context.project.broken:
-        raise UnknownError(context.project.broken, "it is known once .git leads to a repository again, or is gone")
-    if context.project.common_dir is None:
-        raise SkipCheck("not a git repository")
-    worktrees = [worktree for worktree in context.worktrees if not worktree.missing]
-    if not worktrees:
-        raise SkipCheck("a bare repository")
+    worktrees = context.worktrees_that_are_there()
     paths = [worktree.path for worktree in worktrees]
     # Incident: a stray `git init` in the home directory, and every session's start read all of it.
     too_large = {"/", os.path.realpath(context.expand("~"))}.intersection(paths)

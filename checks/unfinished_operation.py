@@ -22,7 +22,6 @@ from gate.api import (
     Options,
     Phrase,
     ShellWord,
-    SkipCheck,
     Subject,
     UnknownError,
     Worktree,
@@ -53,10 +52,7 @@ class UnfinishedOperation(Options):
 def find(context: Context[UnfinishedOperation]) -> Iterator[Finding]:
     """One finding for each operation that waits in a worktree of the project."""
     project = context.project
-    if project.common_dir is None:
-        if not project.broken:
-            raise SkipCheck("not a git repository")
-        raise UnknownError(project.broken, "it is known once .git leads to a repository again, or is gone")
+    context.repository()
     waiting: list[tuple[Worktree, Operation]] = []
     for tree in context.worktrees:
         if tree.missing:

@@ -36,10 +36,12 @@ from gate.world.tree import Held, find_roots, measure, memory_file_system
 from gate.world.unheld import half_made_packs, removed_files, sort_out, unfinished
 from gate.world.weights import Weight, weigh_processes
 from gate.world.worktree_life import CACHES
-from gate.world.worktrees import AGENT_ROOTS, Worktree, shown
+from gate.world.worktrees import AGENT_LOCKS, AGENT_NAMES, AGENT_ROOTS, Worktree, shown
 
 __all__ = [
     "AGENT_BRANCHES",
+    "AGENT_LOCKS",
+    "AGENT_NAMES",
     "AGENT_ROOTS",
     "BACKGROUND",
     "CACHES",

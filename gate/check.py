@@ -12,6 +12,7 @@ import pluggy
 
 from gate.clock import Clock
 from gate.config.configuration import expand
+from gate.errors import SkipCheck, UnknownError
 from gate.finding import PROJECT, Finding
 from gate.project import Project
 from gate.world.git import Git
@@ -64,6 +65,31 @@ class Context(Generic[OptionsT]):
     def time_left(self) -> float:
         """Seconds until the suite stops waiting for this check; at least a hundredth."""
         return max(0.01, self.deadline - time.monotonic())
+
+    def repository(self) -> str:
+        """git's directory of the project, which all its worktrees share. Raises SkipCheck where there is no repository,
+        and UnknownError where what leads to it is broken.
+        """
+        if self.project.common_dir is not None:
+            return self.project.common_dir
+        if not self.project.broken:
+            raise SkipCheck("not a git repository")
+        raise self._broken()
+
+    def worktrees_that_are_there(self) -> list[Worktree]:
+        """The worktrees whose directories can be looked into. Raises SkipCheck where there is no repository or it has
+        none, and UnknownError where it is broken.
+        """
+        if self.project.broken:
+            raise self._broken()
+        self.repository()
+        found = [worktree for worktree in self.worktrees if not worktree.missing]
+        if not found:
+            raise SkipCheck("a bare repository")
+        return found
+
+    def _broken(self) -> UnknownError:
+        return UnknownError(self.project.broken, "it is known once .git leads to a repository again, or is gone")
 
     def expand(self, path: str) -> str:
         """An option's path with `~` and `$NAME` replaced from this environment; TMPDIR unset is /tmp."""

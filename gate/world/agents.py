@@ -46,6 +46,9 @@ REAPERS = frozenset(
 """What adopts a process whose parent has ended, beside pid 1: a desktop's user manager is no pid 1, and 346 leftovers
 had it for a parent (thedotmack/claude-mem#3301)."""
 
+INTERPRETERS = frozenset(("node", "bun", "deno", "MainThread", "node-MainThread"))
+"""What runs a client that is a script; some call themselves after their thread."""
+
 _ADOPTING = re.compile(r"containerd-shim|Relay\(|SessionLeader|init\(")
 """The same, of containers and of WSL, whose names hold more."""
 
@@ -62,7 +65,8 @@ def agent_of(environ: Mapping[str, str]) -> Agent | None:
 
 def agent_program(name: str, words: Sequence[str]) -> Agent | None:
     """The client that a process is, by what the kernel calls it or by the script that an interpreter runs."""
-    names = {name, *(os.path.basename(word).removesuffix(".js") for word in words[:2])}
+    places = words[:2] if name in INTERPRETERS else words[:1]
+    names = {name, *(os.path.basename(word).removesuffix(".js") for word in places)}
     return next((agent for agent in AGENTS if names.intersection(agent.programs)), None)
 
 

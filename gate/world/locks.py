@@ -92,8 +92,8 @@ class Lock:
         Raises UnknownError where the file may not be read, or is another user's and names nobody: what that user's
         processes have open cannot be seen.
         """
-        if not stat.S_ISREG(self.status.st_mode):
-            return False
+        if not stat.S_ISREG(self.status.st_mode) or self._is_of_a_worktree():
+            return False  # nobody holds a worktree's lock by having it open: whoever has, reads it
         if not os.access(self.path, os.R_OK):
             raise UnknownError("it may not be read")
         if (not self.of_git and is_held(self.path)) or processes.holders(self.path):
@@ -101,6 +101,10 @@ class Lock:
         if self.holder.pid is None and os.geteuid() not in (0, self.status.st_uid):
             raise UnknownError("it is another user's, whose open files cannot be seen")
         return False
+
+    def _is_of_a_worktree(self) -> bool:
+        above, name = os.path.split(self.path)
+        return name == "locked" and os.path.basename(os.path.dirname(above)) == "worktrees"
 
 
 def read_holder(path: str, status: os.stat_result, of_git: bool = False) -> Holder:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
 from gate.tags import tag_of
-from gate.world.agents import AGENTS, TOOL_SHELL, agent_of, agent_program, is_daemon, is_reaper, owner_in
+from gate.world.agents import AGENTS, INTERPRETERS, TOOL_SHELL, agent_of, agent_program, is_daemon, is_reaper, owner_in
 from gate.world.processes import Process, ProcessTable
 from gate.world.programs import called, is_kept
 
@@ -179,7 +179,7 @@ class _Clients:
         if self._oldest is None:
             self._oldest = {}
             for each in self._living.values():
-                agent = agent_program(each.name, self._words(each) if each.name in _INTERPRETERS else ())
+                agent = agent_program(each.name, self._words(each) if each.name in INTERPRETERS else ())
                 if agent is not None:
                     self._oldest[agent.name] = min(each.started, self._oldest.get(agent.name, each.started))
         return self._oldest.get(client, float("inf")) <= process.started + TOLERANCE
@@ -189,9 +189,6 @@ class _Clients:
             return self._table.arguments(process.pid) or ()
         except UnknownError:
             return ()
-
-
-_INTERPRETERS = frozenset(("node", "bun", "deno", "MainThread", "node-MainThread"))
 
 
 def _is_adopted(process: Process, living: Mapping[int, Process]) -> bool:

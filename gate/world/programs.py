@@ -30,7 +30,7 @@ _AUTOMATED = ("--headless", "--remote-debugging-", "--enable-automation", "-jugg
 KEPT = (
     "tmux*", "screen", "SCREEN", "zellij", "dtach", "abduco", "mosh-server", "code", "code-*", "cursor", "codium",
     "zed", "subl", "sublime_text", "windsurf", "emacs*", "gvim", "nvim", "webstorm*", "goland*", "evince", "kitty",
-     "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
+    "idea*", "pycharm*", "ssh-agent", "gpg-agent", "scdaemon", "keyboxd", "dirmngr", "dbus-*",
     "at-spi*", "gvfs*", "dconf-*", "xdg-*", "pipewire*", "pulseaudio", "adb", "watchman", "bazel*", "sccache",
     "ccache*", "buck2d", "mutagen*", "dockerd", "containerd*", "colima", "limactl*", "podman*",
 )  # fmt: skip

@@ -18,6 +18,12 @@ from gate.world.pointers import misled
 AGENT_ROOTS = (".claude/worktrees/*", ".worktrees/*", ".codex/worktrees/*")
 """Where clients put the worktrees that they make, below a repository or the home directory."""
 
+AGENT_NAMES = ("*sweep*", "worktree-*")
+"""How agents' worktrees or their branches are called: a nightly sweep's, and Claude Code's branches."""
+
+AGENT_LOCKS = ("claude session *", "claude agent *", "openclaw pid=*")
+"""The reasons with which clients lock worktrees."""
+
 _BARE = re.compile(
     rb"^[ \t]*\[core\][^\[]*?^[ \t]*bare[ \t]*(=[ \t]*\"?(true|yes|on|1)\"?[ \t]*)?\r?$", re.IGNORECASE | re.MULTILINE
 )

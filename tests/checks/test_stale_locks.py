@@ -364,6 +364,14 @@ def test_a_persons_lock_is_never_stale(world: World, reason: str) -> None:
     assert run(world) == []
 
 
+def test_whoever_reads_a_worktrees_lock_does_not_hold_it(world: World) -> None:
+    """Any git in the repository reads it: the finding came and went with them."""
+    lock_worktree(world, "claude session x (pid 4242 start 99)", 35 * DAY)
+    path = world.root / ".git" / "worktrees" / "tree" / "locked"
+    world.processes.add("git", "worktree", "list", holds=[path])
+    assert texts(world) == [".git/worktrees/tree/locked: its holder (pid 4242) is dead, 35 d old"]
+
+
 def test_a_worktree_locked_by_a_live_session(world: World) -> None:
     process = world.processes.add("claude", pid=4242, age=36 * DAY)
     lock_worktree(world, "claude session x (pid 4242)", 35 * DAY)

@@ -32,6 +32,7 @@ def test_every_client_is_known_by_what_it_leaves(client: str) -> None:
         ("node", ["node", "/x/qwen.js"], "qwen"),
         ("node", ["node", "server.js", "claude"], ""),
         ("vim", ["vim", "claude.md"], ""),
+        ("code", ["code", "/home/a/claude"], ""),
     ],
 )
 def test_a_clients_program_is_told_by_its_name_or_its_script(name: str, words: list[str], client: str) -> None:
