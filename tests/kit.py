@@ -258,6 +258,13 @@ class Client:
         self.exit()
         self.machine.settle()
 
+    def leave(self, name: str) -> None:
+        """A whole session, which leaves a file that nobody committed."""
+        self.start()
+        self.machine.settle()
+        self.shell(f"echo one > {name}")
+        self.end()
+
     def exit(self) -> None:
         """The client goes in order."""
         assert self.process.stdin is not None

@@ -108,10 +108,7 @@ def test_debt_is_not_laundered_by_the_next_sessions_baseline(
     machine: Machine, project: Path, open_client: OpenClient
 ) -> None:
     green(machine, project)
-    first = open_client(project, "first")
-    first.start()
-    first.shell("echo one > left.py")
-    first.end()
+    open_client(project, "first").leave("left.py")
     for number in range(2):
         client = open_client(project, f"later-{number}")
         assert "left.py" in client.start()
@@ -354,11 +351,7 @@ def test_a_worktrees_session_belongs_to_the_repository(
     green(machine, project)
     tree = machine.directory / "tree"
     machine.git(project, "worktree", "add", "--quiet", str(tree))
-    client = open_client(tree)
-    assert client.start() == ""
-    machine.settle()
-    client.shell("echo one > left.py")
-    client.end()
+    open_client(tree).leave("left.py")
     text = machine.text("start", cwd=project)
     assert "REPO" in text
     assert "1 other worktree" in text

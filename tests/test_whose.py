@@ -21,10 +21,7 @@ def test_a_persons_edits_are_nobodys_whatever_else_is_red(
     machine: Machine, project: Path, open_client: OpenClient
 ) -> None:
     green(machine, project)
-    first = open_client(project, "first")
-    first.start()
-    first.shell("echo one > left.py")
-    first.end()
+    open_client(project, "first").leave("left.py")
     for number in range(3):
         (project / "mine.py").write_text(f"a person's work, {number}\n")
         client = open_client(project, f"later-{number}")
@@ -252,10 +249,7 @@ def test_what_a_session_starts_carries_its_tag(machine: Machine, project: Path, 
 
 def test_what_a_start_itself_finds_gone_is_said(machine: Machine, project: Path, open_client: OpenClient) -> None:
     green(machine, project)
-    first = open_client(project, "first")
-    first.start()
-    first.shell("echo one > left.py")
-    first.end()
+    open_client(project, "first").leave("left.py")
     client = open_client(project, "talk")
     assert "left.py" in client.start()
     client.end()
@@ -332,10 +326,7 @@ def test_a_session_in_the_middle_of_its_work_is_not_charged_with_it(
     machine: Machine, project: Path, open_client: OpenClient
 ) -> None:
     green(machine, project)
-    first = open_client(project, "first")
-    first.start()
-    first.shell("echo one > left.py")
-    first.end()
+    open_client(project, "first").leave("left.py")
     client = open_client(project, "second")
     client.start()
     machine.settle()
@@ -398,10 +389,7 @@ def test_a_check_that_did_not_run_meanwhile_notes_nothing_away(
     machine.commit(project)
     green(machine, project)
     (project / ".gate.toml").write_text('disable = ["uncommitted_paths"]\n')
-    client = open_client(project, "first")
-    client.start()
-    client.shell("echo one > left.py")
-    client.end()
+    open_client(project, "first").leave("left.py")
     (project / ".gate.toml").unlink()
     assert "left.py" in open_client(project, "second").start()
 

@@ -56,7 +56,7 @@ def test_a_session_lasts_from_entering_a_project_to_the_shells_exit(
 
 
 def test_debt_stands_before_the_prompt(shell: InteractiveShell, machine: Machine, project: Path) -> None:
-    left_by_a_session(machine, project)
+    Client(machine, project).leave("left")
     said = shell.type(f"cd {project}")
     assert "SESSION-GATE DEBT: the previous session left work." in said
     assert "REPO: 1 uncommitted path since the claude session that ended" in said
@@ -114,7 +114,7 @@ def test_what_an_agent_leaves_beside_an_open_shell_is_seen(
 ) -> None:
     shell.type(f"cd {project}")
     (project / "a-persons").write_text("")
-    left_by_a_session(machine, project)
+    Client(machine, project).leave("left")
     client = Client(machine, project, "session-2")
     said = client.start()
     client.kill()
@@ -144,11 +144,3 @@ def test_uninstalling_leaves_the_start_file_as_it_was(machine: Machine) -> None:
     assert file.read_bytes() == b"export A=\xe9"
     assert file.stat().st_mode & 0o777 == 0o640
     assert machine.gate("install", "bash", "--scope", "project", cwd=machine.directory).returncode == 2
-
-
-def left_by_a_session(machine: Machine, project: Path) -> None:
-    client = Client(machine, project)
-    client.start()
-    machine.settle()
-    (project / "left").write_text("")
-    client.end()
