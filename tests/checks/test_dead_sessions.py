@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from gate_checks import dead_sessions
-from worlds import repository
 
 from gate.attribution import Baseline, Evidence, Living, attribute
 from gate.errors import UnknownError
@@ -36,11 +35,6 @@ def _on_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the tests run, it is the machine itself, and no container."""
     monkeypatch.setattr(Here, "current", lambda: HERE)
     monkeypatch.setattr(session_records, "_HOST_NAMESPACE", HERE.namespace)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return repository(tmp_path / "world")
 
 
 def claude(world: World, age: float = 2 * DAY, name: str = "19106.json", home: str = ".claude", **more: Any) -> Path:

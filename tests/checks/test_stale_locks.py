@@ -3,87 +3,30 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from gate_checks.stale_locks import gate_check
-from worlds import repository
+from locks_left import (
+    DAY,
+    HERE,
+    HOUR,
+    LIVE,
+    MINUTE,
+    Make,
+    at_home,
+    both,
+    directory,
+    git_lock,
+    held_by,
+    lock,
+    lock_worktree,
+    run,
+    text,
+    texts,
+)
 
-from gate.api import DEBT, UNKNOWN, Check, Chosen, Finding, say
-from gate.testing import World, run_check
-from gate.world.processes import ProcessTable
-
-CHECK: Check = gate_check()
-MINUTE, HOUR, DAY = 60, 3600, 86400
-HERE = os.uname().nodename
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return repository(tmp_path)
-
-
-def run(world: World, **options: Any) -> list[Finding]:
-    return run_check(CHECK, world, **options)
-
-
-def text(finding: Finding) -> str:
-    return str(finding.summarise(finding.subjects))
-
-
-def texts(world: World, **options: Any) -> list[str]:
-    return sorted(text(finding) for finding in run(world, **options))
-
-
-@contextmanager
-def child(program: str, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A real process that has said that it is ready, and ends with the block."""
-    command = [sys.executable, "-c", program + "; print(flush=True); input()", *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options) as process:
-        assert process.stdout
-        process.stdout.readline()
-        yield process
-        process.communicate(b"\n")
-
-
-# What is debt: each row makes a lock in a fresh world, and has the line that a person then reads.
-
-Make = Callable[[World], object]
-
-
-def git_lock(name: str, age: float = 3 * HOUR, content: str | bytes = "") -> Make:
-    return lambda world: world.file(".git/" + name, content, age=age)
-
-
-def lock(content: str | bytes, age: float, name: str = ".pilot.lock") -> Make:
-    return lambda world: world.file(name, content, age=age)
-
-
-def held_by(*arguments: Any, **options: Any) -> Make:
-    return lambda world: world.processes.add(*arguments, **options)
-
-
-def both(*makers: Make) -> Make:
-    return lambda world: [make(world) for make in makers]
-
-
-def directory(name: str, age: float) -> Make:
-    def make(world: World) -> None:
-        os.makedirs(world.root / name)
-        world.age(world.root / name, age)
-
-    return make
-
-
-def at_home(content: str, age: float) -> Make:
-    return lambda world: world.file(str(world.home / ".claude" / "daemon.lock"), content, age=age)
-
+from gate.api import DEBT, UNKNOWN, say
+from gate.testing import World
 
 DEBTS = {
     "an index.lock that nobody holds": (
@@ -224,9 +167,6 @@ def test_every_place_where_git_locks(tmp_path: Path, where: str) -> None:
     assert run(world) == []
 
 
-# What is none.
-
-LIVE = {"pid": 4242, "age": 100 * DAY}
 CLEAN: dict[str, Make] = {
     "no lock": lambda world: None,
     "git's lock of a moment": git_lock("index.lock", 20),
@@ -334,15 +274,6 @@ def test_a_real_submodule(world: World) -> None:
     assert finding.subjects[0].worktree == str(world.root)
     world.processes.add("git", "checkout", directory=str(world.root / "libs" / "one"))
     assert run(world) == []
-
-
-def lock_worktree(world: World, reason: str, age: float) -> Path:
-    path = world.directory / "tree"
-    git = ("git", "worktree")
-    subprocess.run((*git, "add", "--quiet", str(path)), cwd=world.root, check=True, capture_output=True)
-    subprocess.run((*git, "lock", "--reason", reason, str(path)), cwd=world.root, check=True)
-    world.age(world.root / ".git" / "worktrees" / "tree" / "locked", age)
-    return path
 
 
 def test_a_worktree_locked_by_a_dead_session(world: World) -> None:
@@ -506,236 +437,3 @@ def test_a_lock_that_is_taken_anew_while_one_looks_is_nothing(world: World, monk
     path = world.file(".git/index.lock", age=HOUR)
     monkeypatch.setattr(world.processes, "holders", lambda _: world.age(path, 0) or [])
     assert run(world) == []
-
-
-def test_many_locks_of_one_place_are_one_finding(world: World) -> None:
-    for number in range(30):
-        world.file(f".git/refs/remotes/origin/b{number:02}.lock", age=DAY + number * MINUTE)
-    world.file(".git/HEAD.lock", age=HOUR)
-    world.file(".git/index.lock", age=HOUR)
-    findings = {finding.key: finding for finding in run(world)}
-    git = str(world.root / ".git")
-    assert set(findings) == {git + "/HEAD.lock", git + "/index.lock", git + "/refs"}
-    many = findings[git + "/refs"]
-    assert text(many) == (
-        "30 locks in .git/refs, the oldest: .git/refs/remotes/origin/b29.lock has been there for 24 h with no holder"
-    )
-    assert len(many.subjects) == len({subject.key for subject in many.subjects}) == 30
-    assert len(many.details) == 10
-    chosen = many.subjects[3:4]
-    assert str(many.summarise(chosen)) == ".git/refs/remotes/origin/b26.lock has been there for 24 h with no holder"
-
-
-def test_the_engines_words_about_the_others_are_in_the_summary(world: World) -> None:
-    for name in ("a", "b"):
-        world.file(f".git/refs/heads/{name}.lock", age=DAY)
-    (finding,) = run(world)
-    assert callable(finding.summary)
-    chosen = Chosen(finding.subjects[:1], say(" since {}", "then"))
-    assert str(finding.summary(chosen)).endswith("with no holder since then")
-
-
-def test_the_subject(world: World) -> None:
-    path = world.file(".git/index.lock", age=HOUR)
-    (finding,) = run(world)
-    (subject,) = finding.subjects
-    status = os.lstat(path)
-    assert (subject.key, subject.name) == (path, ".git/index.lock")
-    assert subject.changed == status.st_mtime
-    assert subject.worktree == str(world.root)
-    before = subject.fingerprint
-    (again,) = run(world)
-    assert again.subjects[0].fingerprint == before
-    world.age(path, HOUR - 1)
-    assert run(world)[0].subjects[0].fingerprint != before
-
-
-def test_the_remedy_only_looks(world: World) -> None:
-    world.file(".git/index.lock", age=HOUR)
-    world.file(".pilot.lock", "4242", age=HOUR)
-    remedies = {finding.subjects[0].name: str(finding.remedy) for finding in run(world)}
-    ends = "git takes it away when it ends; once nobody holds it, it can be removed"
-    assert remedies == {
-        ".git/index.lock": str(say("ls -l {} shows it; " + ends, world.root / ".git" / "index.lock")),
-        ".pilot.lock": str(
-            say("ls -l {} and ps -p 4242 show it; once nobody holds it, it can be removed", world.root / ".pilot.lock")
-        ),
-    }
-    for remedy in remedies.values():
-        assert not {"rm", "kill", "-f", "--force", "unlink"} & set(remedy.split())
-
-
-def test_other_peoples_text_is_quoted(world: World) -> None:
-    world.file(".claude/a\x1b[31m\nb.lock", '{"pid": 4242}', age=HOUR)
-    world.file(".pilot.lock", '{"pid": 1, "host": "x\\u202e<b>`"}', age=99 * DAY)
-    for line in texts(world):
-        assert line.isascii()
-        assert line.isprintable()
-        assert "<" not in line
-
-
-def test_the_limits_are_options(world: World) -> None:
-    world.file(".git/index.lock", age=10 * MINUTE)
-    world.file(".pilot.lock", age=10 * MINUTE)
-    assert run(world) == []
-    assert len(run(world, git_max_age=300.0)) == 1
-    assert len(run(world, max_age=300.0)) == 1
-    assert len(run(world, git_max_age=300.0, max_age=300.0, paths=())) == 1
-
-
-def test_what_the_time_did_not_reach_is_said_and_what_was_found_is_kept(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.file(".git/index.lock", age=HOUR)
-    for number in range(200):
-        world.file(f".git/refs/heads/{number}", "0" * 40)
-    context = world.context(CHECK)
-    left = iter([10.0] * 100 + [0.0] * 1000)
-    monkeypatch.setattr(type(context), "time_left", lambda _: next(left))
-    found = list(CHECK.run(context))
-    assert [(finding.kind, text(finding)) for finding in found] == [
-        (DEBT, ".git/index.lock has been there for 60 min with no holder"),
-        (UNKNOWN, '.git/refs/heads was not searched for locks to its end: "the time was over"'),
-    ]
-
-
-def test_when_looking_at_one_lock_took_all_the_time_the_next_is_a_gap(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    for name in ("a.lock", "b.lock", "c.lock"):
-        world.file(name, "4242", age=HOUR)
-    context = world.context(CHECK, paths=("a.lock", "b.lock", "c.lock"))
-    holders = world.processes.holders
-
-    def slow(path: str) -> list[int]:
-        context.deadline = time.monotonic()
-        return holders(path)
-
-    world.processes.holders = slow  # type: ignore[method-assign]
-    assert [(finding.kind, text(finding)) for finding in CHECK.run(context)] == [
-        (DEBT, "a.lock: its holder (pid 4242) is dead, 60 min old"),
-        (UNKNOWN, 'b.lock was not searched for locks to its end: "the time was over"'),
-    ]
-
-
-def test_what_is_not_known_says_who_knows_it(world: World) -> None:
-    path = world.file(".git/index.lock", age=HOUR)
-    world.processes.add("git", "gc", hidden=True)
-    (finding,) = run(world)
-    assert finding.kind == UNKNOWN
-    assert str(finding.remedy) == (
-        f"ls -l {path} shows it; whoever owns it, or root, can tell whether it is held: gate run stale_locks; "
-        "git takes it away when it ends; once nobody holds it, it can be removed"
-    )
-
-
-def test_a_check_whose_time_is_over_says_so(world: World) -> None:
-    world.file(".git/index.lock", age=HOUR)
-    context = replace(world.context(CHECK), deadline=time.monotonic() - 1)
-    assert [finding.kind for finding in CHECK.run(context)] == [UNKNOWN]
-
-
-def test_it_reads_the_table_only_for_a_lock_that_is_old_enough(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.file(".git/index.lock", age=MINUTE)
-    world.file(".pilot.lock", age=MINUTE)
-    monkeypatch.setattr(type(world.processes), "snapshot", property(lambda _: pytest.fail("read the process table")))
-    assert run(world) == []
-
-
-def test_the_incident_says_why() -> None:
-    assert CHECK.incident_title
-    assert CHECK.label == "LOCK"
-    assert len(CHECK.incident.splitlines()) < 60
-    assert "#5253" in CHECK.incident
-
-
-# The same with the real process table.
-
-
-@pytest.fixture
-def real(world: World) -> World:
-    world.processes = ProcessTable()  # type: ignore[assignment]
-    world.clock = type(world.clock)(now=time.time(), boot="a-boot")
-    return world
-
-
-def test_a_live_holder_by_pid(real: World) -> None:
-    with child("import os") as process:
-        real.file(".pilot.lock", str(process.pid))
-        assert run(real) == []
-    real.processes = ProcessTable()  # type: ignore[assignment]
-    assert texts(real) == [f".pilot.lock: its holder (pid {process.pid}) is dead, 0 s old"]
-
-
-def test_a_recycled_pid(real: World) -> None:
-    with child("import os") as process:
-        real.file(".pilot.lock", str(process.pid), age=HOUR)
-        expected = f".pilot.lock: its holder (pid {process.pid}, by now another process's) is dead, 60 min old"
-        assert texts(real) == [expected]
-
-
-def test_a_zombie_holder(real: World) -> None:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    try:
-        real.file(".pilot.lock", str(process.pid))
-        assert texts(real) == [f".pilot.lock: its holder (pid {process.pid}) is dead, 0 s old"]
-    finally:
-        process.wait()
-
-
-def test_a_live_holder_by_its_open_file(real: World) -> None:
-    path = real.file(".git/objects/maintenance.lock", age=HOUR)
-    with child("import sys; file = open(sys.argv[1])", path):
-        assert run(real) == []
-    real.processes = ProcessTable()  # type: ignore[assignment]
-    assert len(run(real)) == 1
-
-
-def test_a_real_git_at_work(real: World) -> None:
-    real.file(".git/index.lock", age=3 * HOUR)
-    command = ["git", "cat-file", "--batch"]
-    with subprocess.Popen(command, cwd=real.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(b"HEAD\n")
-        process.stdin.flush()
-        assert b"commit" in process.stdout.readline()
-        assert run(real) == []
-        process.communicate()
-    real.processes = ProcessTable()  # type: ignore[assignment]
-    assert texts(real) == [".git/index.lock has been there for 3 h with no holder"]
-
-
-def test_a_real_commit_with_its_editor_open(real: World) -> None:
-    """`git commit -a` keeps index.lock, though not open, for as long as its editor runs."""
-    real.file("README", "changed\n")
-    ready, go = real.directory / "ready", real.directory / "go"
-    os.mkfifo(ready)
-    os.mkfifo(go)
-    editor = f"sh -c 'echo >{ready}; cat {go}; exit 1'"
-    command = ["git", "-c", f"core.editor={editor}", "commit", "--quiet", "-a"]
-    with subprocess.Popen(command, cwd=real.root, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        ready.read_text()
-        path = real.root / ".git" / "index.lock"
-        assert path.exists()
-        real.age(path, 3 * DAY)
-        found = run(real)
-        go.write_text("")
-        process.wait(60)
-    assert found == []
-    assert not path.exists()
-
-
-def test_our_own_git_does_not_hide_a_lock(real: World) -> None:
-    """The suite's checks run side by side, and another one's git works in the same repository at the same time."""
-    real.file(".git/index.lock", age=3 * HOUR)
-    command = ["git", "--no-optional-locks", "-C", str(real.root), "cat-file", "--batch"]
-    with subprocess.Popen(command, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(b"HEAD\n")
-        process.stdin.flush()
-        assert b"commit" in process.stdout.readline()
-        found = texts(real)
-        process.communicate()
-    assert found == [".git/index.lock has been there for 3 h with no holder"]

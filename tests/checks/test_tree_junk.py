@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from gate_checks import tree_junk, uncommitted_paths
-from worlds import repository
 
 from gate.attribution import Baseline, Evidence, attribute, key_of
 from gate.errors import SkipCheck, UnknownError
@@ -23,11 +22,6 @@ NAMES = "git took in names that no file has on Windows (no clone there can be ch
 DROPPED = "git took in droppings of clients (nothing reads them again)"
 TREES = "git took in the files of agents' worktrees"
 NAMELESS = "git took in repositories that .gitmodules does not name (no submodule command gets past them)"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return repository(tmp_path / "world")
 
 
 def commit(world: World, cwd: str | Path | None = None) -> None:
