@@ -6,7 +6,6 @@ digest of a file's bytes in one project; the bytes that were compared are those 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Mapping
@@ -62,6 +61,8 @@ def project_files(project: Project) -> list[ProjectFile]:
 
 
 def _read(path: str) -> ProjectFile:
+    import hashlib  # 5 ms, for what few projects have
+
     base = os.path.basename(path)
     if os.path.islink(path):
         return ProjectFile(base, path, fault="is a link, and no link is followed here: put the file itself there")
