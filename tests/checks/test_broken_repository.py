@@ -20,6 +20,7 @@ from gate.errors import SkipCheck, UnknownError
 from gate.finding import DEBT, NOTE, UNKNOWN
 from gate.testing import World, run_check, said
 from gate.world import pointers
+from gate.world.faults import Inspection
 
 CHECK = broken_repository.gate_check()
 OTHERS = [module.gate_check() for module in (stale_locks, uncommitted_paths, old_worktrees, unfinished_operation)]
@@ -331,7 +332,9 @@ def test_without_git_nothing_is_known(world: Left) -> None:
 
 
 def test_without_time_nothing_is_known(world: Left) -> None:
-    assert {kind for kind, _ in found(world, limit=0.0)} == {UNKNOWN}
+    context = world.context(CHECK)
+    late = Inspection(context.git, context.project, context.worktrees, context.environ, deadline=time.monotonic())
+    assert {fault.kind for fault in late.faults()} == {UNKNOWN}
 
 
 def test_a_git_that_hangs_does_not_hold_it(world: Left) -> None:

@@ -325,12 +325,13 @@ def test_what_outlives_its_terminal_is_told(tmp_path: Path) -> None:
 
 
 @linux
-def test_what_runs_below_a_process_is_listed() -> None:
-    with child("sh", "-c", "sh -c 'sleep 600 & echo; wait' & wait") as process:
+def test_what_runs_below_a_process_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "line").write_text("\n")
+    with child("sh", "-c", f"sh -c 'tail -f {tmp_path}/line & wait' & wait") as process:
         below = running_below(process.pid)
         table = ProcessTable()
         names = {one.key: one.name for one in table}
-        assert [names[key] for key in below] == ["sh", "sleep"]
+        assert [names[key] for key in below] == ["sh", "tail"]
         for key in below:
             os.kill(int(key.partition(":")[0]), signal.SIGKILL)
     assert running_below(process.pid) == []
