@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gate.api import (
     MACHINE,
@@ -45,7 +45,7 @@ def find(context: Context[CaptureStreams]) -> Iterator[Finding]:
             hidden.append(process)
             continue
         if words and (program := recorder_of(process.name, words, programs)):
-            found[process.pid] = replace(process, name=program)
+            found[process.pid] = process._replace(name=program)
     for wrapper in {process.ppid for process in found.values()} & found.keys():
         del found[wrapper]  # a script of the same name that runs the recorder: one stream, not two
     streams = sorted(found.values(), key=lambda process: process.started)

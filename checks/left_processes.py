@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from gate.api import (  # isort: skip
     DEBT, DEFERRED, KEPT, MACHINE, NOTE, UNKNOWN, Check, Chosen, Context, Finding, Options, Orphan, Phrase, Subject,
@@ -54,7 +55,7 @@ def _finding(
     starts = {orphan.root.key: orphan.root.started for orphan in same}
 
     def summary(chosen: Chosen) -> Phrase:
-        weight = sum((weights[subject.key] for subject in chosen.subjects), Weight())
+        weight = reduce(Weight.plus, (weights[subject.key] for subject in chosen.subjects), Weight())
         first, last = (pick(starts[subject.key] for subject in chosen.subjects) for pick in (min, max))
         several, inside = chosen.count > 1, weight.processes > chosen.count
         count = say("{} × ", chosen.count) if several else say("")

@@ -71,7 +71,7 @@ def commits(context: Context[StrandedWork], stranded: Stranded, here: str) -> Fi
     """What would be lost, and where."""
     head, tree, root = stranded.head, stranded.head.tree, context.project.root
     place, age = head.where(root), duration(context.now - stranded.newest)
-    verb, newest = map(say, ("is", "") if stranded.count == 1 else ("are", "the newest "))
+    verb, newest = map(say, ("is", "") if stranded.total == 1 else ("are", "the newest "))
 
     def summary(chosen: Chosen) -> Phrase:
         text = "{} on {} {} found nowhere else{}, {}{} old"

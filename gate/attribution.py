@@ -7,7 +7,7 @@ between an end and another session's start); by subject, none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from gate.finding import DEBT, DEFERRED, NOTE, Finding, Subject
 from gate.ledger import safe_id
@@ -15,8 +15,7 @@ from gate.project import digest
 from gate.waivers import Waiver, matches
 
 
-@dataclass(frozen=True)
-class Living:
+class Living(NamedTuple):
     """Another session that is at work: since when, by the file system's clock, and in which worktree.
 
     `id` is the session's own, as a file name. `shell` says that it is a plain shell: open for days, so what came during
@@ -29,8 +28,7 @@ class Living:
     shell: bool = False
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(NamedTuple):
     """What was already so when a session started: subjects as digests, with their states (None: none was taken), and
     when its record was written, by the file system's clock (None: that is not known); `shell` as in `Living`.
     """
@@ -40,8 +38,7 @@ class Baseline:
     shell: bool = False
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What is known beside the findings, for one check. Keys of subjects are digests, as `key_of` makes them.
 
     `debts` are the keys that stand as debt in the marker, `notes` those that were there before any session, each with
@@ -58,7 +55,7 @@ class Evidence:
     """
 
     debts: frozenset[str] = frozenset()
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = {}
     looked: float | None = None
     baselines: Sequence[Baseline] = ()
     ended: bool = False
@@ -77,8 +74,7 @@ class Evidence:
         return [baseline for baseline in self.baselines if not baseline.shell]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Some subjects of a finding that are of one kind; `before` is how many others were there before. `found` says that
     attribution found the kind, and not the check; `owner` is the root of the other project that they belong to,
     `waiver` what accepts them, though they are debt. `by_shell` says that only a plain shell defers them.
@@ -151,7 +147,7 @@ def kind_of(subject: Subject, evidence: Evidence) -> str:
     at_work = _at_work(evidence.living, subject, evidence)
     if any(not session.shell for session in at_work):
         return DEFERRED
-    if at_work and not _came_during_one_that_ended(subject, replace(evidence, baselines=evidence.of_clients)):
+    if at_work and not _came_during_one_that_ended(subject, evidence._replace(baselines=evidence.of_clients)):
         return DEFERRED
     if subject.at_work and safe_id(subject.tag or "") not in evidence.over:
         return DEFERRED

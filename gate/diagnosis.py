@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate import __version__, files, fired, survey
 from gate.clock import local
@@ -24,8 +24,7 @@ GIT_TIMEOUT = 10.0
 """Seconds."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """One thing that was looked at: what it is about, how it is, and what cures it."""
 
     about: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate.attribution import Living
 from gate.baseline import read_baseline
@@ -22,8 +21,7 @@ from gate.site import Look, Site
 from gate.survey import Survey
 
 
-@dataclass(frozen=True)
-class Examination:
+class Examination(NamedTuple):
     """A survey and what it came to; `ended` are the records that it answers for, `neighbours` the other projects."""
 
     survey: Survey
@@ -51,7 +49,7 @@ def judge(site: Site, look: Look, surveyed: Survey) -> Examination:
     ]
     known = _known(site, look, surveyed, ended, neighbours)
     report = make_report(surveyed.results, known, own, whole=not surveyed.only)
-    return Examination(surveyed, replace(report, results=[*report.results, *_not_run(surveyed)]), ended, neighbours)
+    return Examination(surveyed, report._replace(results=[*report.results, *_not_run(surveyed)]), ended, neighbours)
 
 
 def _known(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record], neighbours: Neighbours) -> Known:

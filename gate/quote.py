@@ -23,7 +23,7 @@ WORD_LIMIT = 1000
 LIST_LIMIT = 10
 """Values of one list that are shown; the rest is a number."""
 
-_BARE = re.compile(r"[\w./@+=:~%^#-]+")
+_BARE = r"[\w./@+=:~%^#-]+"
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 # Letters and marks that show as nothing at all (Unicode's Default_Ignorable_Code_Point beyond the categories above, and
@@ -113,7 +113,7 @@ def name(value: str | bytes | os.PathLike[str], limit: int = NAME_LIMIT) -> str:
         tail = limit // 4
         cut = f"… ({len(text):,} characters)"
         text = text[: limit - tail] + "…" + text[len(text) - tail :]
-    if _BARE.fullmatch(text) and "~~~" not in text and not any(map(is_harmful, text)):
+    if re.fullmatch(_BARE, text) and "~~~" not in text and not any(map(is_harmful, text)):
         return text + cut
     return '"' + _unfence("".join(_escape(c, quoted=True) for c in text)) + '"' + cut
 

@@ -6,17 +6,15 @@ so that a broken plugin is a finding and takes nothing along.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pluggy
 
@@ -24,6 +22,7 @@ from gate.check import NAMESPACE, Check, Specification
 from gate.own_checks import PROJECT_PREFIX, find_files, load_file, load_source
 from gate.quote import line, name
 from gate.soundness import RefusedError, fit, told
+from gate.spelling import nearest
 from gate.trust import TRUSTED, ProjectFile, why_not
 
 BUILT_IN = (
@@ -52,8 +51,7 @@ _MARK = NAMESPACE + "_impl"
 _HANGS = "hangs: {} gave no answer in time; do there only what is quick, and the rest in the function that finds"
 
 
-@dataclass(frozen=True)
-class Registered:
+class Registered(NamedTuple):
     """A check, and where it comes from."""
 
     check: Check
@@ -65,8 +63,7 @@ class Registered:
         return _shown(self.source)
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """A plugin that could not be used: which, and what to do about it."""
 
     source: str
@@ -86,8 +83,7 @@ def _shown(source: str) -> str:
     return name(source, 1000) if os.path.isabs(source) else line(source)
 
 
-@dataclass(frozen=True)
-class Registry:
+class Registry(NamedTuple):
     """The checks in stable order, and the plugins that could not be used."""
 
     checks: Sequence[Registered]
@@ -195,9 +191,8 @@ def _why_no_hook(plugin: Any) -> str:
         return f"its {_HOOK} is not marked as a hook: put @hookimpl (from gate.api) above it"
     names = [name for name in dir(plugin) if isinstance(getattr(plugin, name, None), FunctionType)]
     marked = [name for name in names if hasattr(getattr(plugin, name), _MARK)]
-    near = marked or difflib.get_close_matches(_HOOK, names, n=1)
-    if near:
-        return f"defines no {_HOOK}, but {near[0]}: did you mean {_HOOK}?"
+    if near := marked[0] if marked else nearest(_HOOK, names):
+        return f"defines no {_HOOK}, but {near}: did you mean {_HOOK}?"
     return f"defines no {_HOOK}: decorate a function of that name with gate.api.hookimpl"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from gate.attribution import Baseline, Evidence, Living, Part, attribute, key_of
 from gate.check import Check
@@ -23,8 +23,7 @@ Seen = Mapping[str, Sequence[tuple[Subject, str]]]
 """For each check that was known in a run: its subjects, and of which kind each was."""
 
 
-@dataclass(frozen=True)
-class Before:
+class Before(NamedTuple):
     """What was so at a session's start (None: no baseline was taken), and when its record was written, by the file
     system's clock (None: that is not known). `shell` says that it was a plain shell's.
     """
@@ -34,8 +33,7 @@ class Before:
     shell: bool = False
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """What is known before the suite's results are judged.
 
     `now` is by the wall clock, `looked` by the file system's: when the suite began. `memory` and `first_seen` (by
@@ -51,8 +49,8 @@ class Known:
 
     now: float
     looked: float
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    first_seen: Mapping[str, str] = field(default_factory=dict)
+    memory: Mapping[str, Any] = {}
+    first_seen: Mapping[str, str] = {}
     before: Sequence[Before] = ()
     ended: bool = False
     living: Sequence[Living] = ()
@@ -65,8 +63,7 @@ class Known:
     over: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What one run of the suite came to. `memory` and `seen` are for the next marker and for a session's baseline,
     `others` what it found of other projects and is more than tolerated, by their roots: checks and keys of subjects;
     `waived` the waivers that it took into account.
@@ -76,7 +73,7 @@ class Report:
     findings: Sequence[Reported]
     memory: Mapping[str, Any]
     seen: Seen
-    others: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    others: Mapping[str, Sequence[tuple[str, str]]] = {}
     waived: Sequence[Waiver] = ()
 
     @property

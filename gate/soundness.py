@@ -29,7 +29,7 @@ OWN_LABELS = ("CONFIG", "PLUGIN")
 
 FAULT = "the check is at fault, and whoever wrote it can mend it: gate list says where it comes from"
 
-LABEL = re.compile(r"[A-Z][A-Z0-9_-]{0,11}")
+LABEL = r"[A-Z][A-Z0-9_-]{0,11}"
 """What a label is: a short word in capitals."""
 
 _LONGEST = 300
@@ -75,7 +75,7 @@ def _faults(check: Check) -> Iterator[str]:
         yield f"is named {check.name!r}: a check's name is a word of letters, digits and underscores"
     if check.name in OWN_NAMES:
         yield f"is named {check.name!r}, as the gate's findings about itself: give it another name"
-    if not isinstance(check.label, str) or not LABEL.fullmatch(check.label):
+    if not isinstance(check.label, str) or not re.fullmatch(LABEL, check.label):
         yield f"has the label {check.label!r}: a label is a short word in capitals"
     if check.label in OWN_LABELS:
         yield f"has the label {check.label!r}, as the gate's findings about itself: give it another label"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate.check import Check, Context, Options
 from gate.errors import SkipCheck, UnknownError
@@ -36,8 +36,7 @@ MOST_SUBJECTS = 20_000
 is not read (200,000 made 10 MiB, and the project's record was damaged from then on)."""
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What became of one check in one run: its outcome, why, how long it took (seconds), and what it found."""
 
     check: Check
@@ -70,7 +69,7 @@ def run_suite(
         own_limit = min(limit, check.limit)
         result = run_check(check, lambda: make_context(check, started + own_limit * 0.9))
         with changed:
-            results.setdefault(check.name, replace(result, duration=time.monotonic() - started))
+            results.setdefault(check.name, result._replace(duration=time.monotonic() - started))
             changed.notify()
 
     for check in checks:

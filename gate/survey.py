@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate import waivers
 from gate.check import Check, Context
@@ -21,6 +19,7 @@ from gate.project import digest
 from gate.quote import line
 from gate.registry import PATIENCE, Problem, Registry, load_registry
 from gate.site import Look, Site
+from gate.spelling import nearest
 from gate.suite import Result, run_suite
 from gate.trust import Trust, project_files
 from gate.verdict import is_gone
@@ -33,8 +32,7 @@ TRANSCRIPT_LAG = 60.0
 """Seconds after the last change of its transcript in which a session may still have worked."""
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(NamedTuple):
     """What the suite saw, before it is judged: results, and the sessions that were over when it began.
 
     `began` is by the boot's clock, `when` by the wall clock and `looked` by the file system's (both epoch seconds),
@@ -135,8 +133,8 @@ def no_such_check(name: str, names: Sequence[str], problems: Sequence[Problem] =
     for problem in problems:
         if os.path.basename(problem.source) == name + ".py":
             return GateError(f"{line(name)}: {problem.shown} {line(problem.text)}")
-    near = difflib.get_close_matches(name, names, n=1)
-    cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    near = nearest(name, names)
+    cure = f"did you mean {near}?" if near else f"there are {', '.join(names)}"
     return GateError(f"{line(name)}: no such check; {cure}")
 
 
@@ -211,7 +209,7 @@ def _with_sessions(tree: Worktree, in_use: set[str], records: Sequence[Record], 
     key = digest(os.fsencode(tree.path))
     if not tree.main and any(record.written <= tree.created <= _until(record) for record in records):
         made.add(key)
-    return replace(tree, in_use=tree.path in in_use, made_in_session=key in made)
+    return tree._replace(in_use=tree.path in in_use, made_in_session=key in made)
 
 
 def _until(record: Record) -> float:

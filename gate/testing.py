@@ -9,7 +9,6 @@ import os
 import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -258,7 +257,7 @@ class World:
 
     def _with_sessions(self, tree: Worktree) -> Worktree:
         in_use, made = self._sessions.get(tree.path, (tree.in_use, tree.made_in_session))
-        return replace(tree, in_use=in_use, made_in_session=made)
+        return tree._replace(in_use=in_use, made_in_session=made)
 
 
 def run_check(check: Check, world: World, limit: float = 30.0, **options: Any) -> list[Finding]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate import files, jsontext
 from gate.errors import DamagedError, StateError
@@ -26,8 +26,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 TRUSTED, CHANGED, UNTRUSTED = "trusted", "changed", "untrusted"
 
 
-@dataclass(frozen=True)
-class ProjectFile:
+class ProjectFile(NamedTuple):
     """A file that a project brings: its name, where it lies, its bytes and their digest (hexadecimal SHA-256). Where it
     cannot be one that counts, `fault` says why, and there are none.
     """

@@ -15,7 +15,7 @@ _SIZES = {
     "t": 1 << 40, "tb": 1000**4, "tib": 1 << 40,
 }  # fmt: skip
 _DURATIONS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE | re.ASCII)
+_NUMBER = r"(?ia)(\d+(?:\.\d+)?)\s*([a-z]*)"
 _MOST_BYTES = float(1 << 60)
 _MOST_SECONDS = 100 * 366 * 86400.0
 
@@ -31,7 +31,7 @@ class Duration(float):
 def parse_size(text: str | float) -> Size:
     """Bytes of "512MiB", "1.5 GB", "20k" (binary) or a plain number. Raises ValueError that says what is expected."""
     expected = 'a size such as "512MiB", "2GB" or a number of bytes'
-    match = _NUMBER.fullmatch(str(text).strip())
+    match = re.fullmatch(_NUMBER, str(text).strip())
     if isinstance(text, bool) or match is None or match[2].lower() not in _SIZES:
         raise ValueError(expected)
     count = float(match[1]) * _SIZES[match[2].lower()]
@@ -43,7 +43,7 @@ def parse_size(text: str | float) -> Size:
 def parse_duration(text: str | float) -> Duration:
     """Seconds of "48h", "7d", "1h30m" or a plain number. Raises ValueError that says what is expected."""
     expected = 'a duration such as "48h", "7d", "30min" or a number of seconds'
-    parts = _NUMBER.findall(str(text))
+    parts = re.findall(_NUMBER, str(text))
     if isinstance(text, bool) or not parts or "".join(n + u for n, u in parts) != str(text).replace(" ", ""):
         raise ValueError(expected)
     if any(unit.lower() not in _DURATIONS for _, unit in parts) or (len(parts) > 1 and "" in [u for _, u in parts]):

@@ -11,8 +11,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate import directories, files
 from gate.clock import local_day
@@ -25,11 +24,10 @@ KEY = "waiver"
 NEVER = 1e17
 """Epoch seconds."""
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = r"\d{4}-\d\d-\d\d"
 
 
-@dataclass(frozen=True)
-class Waiver:
+class Waiver(NamedTuple):
     """What is accepted: subjects of `check` whose name matches `pattern`, through the day `until` (local,
     `2026-12-31`), for a `reason`; in the project at `project`, everywhere where that is empty.
     """
@@ -45,8 +43,7 @@ class Waiver:
         return local_day(now) <= self.until
 
 
-@dataclass(frozen=True)
-class Waivers:
+class Waivers(NamedTuple):
     """All waivers of a user, in the order of the file, and what is wrong with it."""
 
     waivers: Sequence[Waiver]
@@ -91,13 +88,13 @@ def load(environ: Mapping[str, str]) -> Waivers:
 def _parse(row: object) -> Waiver:
     if not isinstance(row, dict):
         raise ValueError("expected a table")  # noqa: TRY004 - said like all else that is wrong with it
-    unknown = set(row) - set(Waiver.__dataclass_fields__)
+    unknown = set(row) - set(Waiver._fields)
     if unknown:
-        raise ValueError(f"{name(min(unknown))}: no such key; there are {', '.join(Waiver.__dataclass_fields__)}")
+        raise ValueError(f"{name(min(unknown))}: no such key; there are {', '.join(Waiver._fields)}")
     values: dict[str, Any] = {"pattern": "*", "project": "", **row}
     if isinstance(values.get("until"), datetime.date):
         values["until"] = values["until"].isoformat()[:10]
-    for key in Waiver.__dataclass_fields__:
+    for key in Waiver._fields:
         text = values.get(key)
         if not isinstance(text, str) or not (text.strip() or key == "project"):
             raise ValueError(f"{key}: expected a text")
@@ -106,7 +103,7 @@ def _parse(row: object) -> Waiver:
 
 def parse_day(text: str) -> str:
     """A date as it is kept. Raises ValueError."""
-    if not _DAY.fullmatch(text):
+    if not re.fullmatch(_DAY, text):
         raise ValueError(f"until: {name(text)} is not a date like 2026-12-31")
     try:
         return datetime.date.fromisoformat(text).isoformat()
@@ -138,7 +135,7 @@ def add(environ: Mapping[str, str], waiver: Waiver) -> str:
         import tomlkit
 
         row = tomlkit.table()
-        for key, value in vars(waiver).items():
+        for key, value in waiver._asdict().items():
             if value:
                 row[key] = value
         rows.append(row)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +36,7 @@ NOTHING_KNOWN = Baseline()
 
 
 OTHER = Living("other", WRITTEN, HERE)
-SHELL = replace(OTHER, shell=True)
+SHELL = OTHER._replace(shell=True)
 ODD = Living(safe_id("an odd/id"), WRITTEN, HERE)
 BOTH = frozenset({HERE, OTHER_TREE})
 
@@ -91,7 +89,7 @@ BOTH = frozenset({HERE, OTHER_TREE})
         (path(changed=AFTER), Evidence(living=[SHELL, OTHER], baselines=[taken()], ended=True), "deferred"),
         (
             path(changed=AFTER),
-            Evidence(living=[SHELL], baselines=[replace(taken(), shell=True)], ended=True),
+            Evidence(living=[SHELL], baselines=[taken()._replace(shell=True)], ended=True),
             "deferred",
         ),
         # a first look charges nobody with what people keep
@@ -154,7 +152,7 @@ subjects = st.builds(
 )
 bases = st.lists(subjects, max_size=4).map(lambda some: base(*some))
 evidences = st.builds(
-    Evidence,
+    lambda **known: Evidence(**known),
     debts=st.frozensets(subjects.map(key_of)),
     notes=bases,
     baselines=st.lists(st.one_of(st.just(NOTHING_KNOWN), st.builds(Baseline, bases, st.just(WRITTEN))), max_size=3),

@@ -11,7 +11,20 @@ import gate
 
 GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
-    {"", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "finding", "tags", "detach"},
+    {
+        "",
+        "errors",
+        "clock",
+        "jsontext",
+        "directories",
+        "files",
+        "quote",
+        "units",
+        "spelling",
+        "finding",
+        "tags",
+        "detach",
+    },
     {"payload", "project", "liveness", "stamp", "trail", "world"},
     {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "waivers", "trust", "api"},
     {

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
@@ -527,7 +527,7 @@ def all_is_taken_in(report: Report, _written: float, _looked: object = None) -> 
 
 
 def everything_is_charged(subject: Subject, evidence: Evidence) -> str:
-    return kind_of(subject, replace(evidence, notes={}, baselines=[]))
+    return kind_of(subject, evidence._replace(notes={}, baselines=[]))
 
 
 def a_pid_is_enough(owner: Owner | None, _there: Place, _here: Place, stat: Callable[[int], Stat | None]) -> bool:

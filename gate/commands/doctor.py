@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import click
 
@@ -32,7 +31,7 @@ def doctor(call: Call) -> int:
     answers += clients
     reliable = not any(answer.level == PROBLEM for answer in answers)
     if call.format == "json":
-        call.print_json({"schema": 1, "reliable": reliable, "answers": [asdict(answer) for answer in answers]})
+        call.print_json({"schema": 1, "reliable": reliable, "answers": [answer._asdict() for answer in answers]})
     else:
         _print(call, answers, reliable)
     return 0 if reliable else 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from gate.quote import line
+from gate.spelling import nearest
 
 _MODULES = {"uninstall": "install"}
 
@@ -44,15 +44,14 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that `args` begin with. Raises NoSuchCommandError."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            hint = nearest(args[0], self.names) or f"there are {', '.join(self.list_commands(ctx))}"
+            hint = _meant(args[0], self.names) or f"there are {', '.join(self.list_commands(ctx))}"
             raise NoSuchCommandError(f"{args[0]}: no such command; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """A question after the nearest of `words`; empty where none is near."""
-    near = difflib.get_close_matches(word[:100], list(words), n=1, cutoff=0.7)
-    return f"did you mean {near[0]}?" if near else ""
+def _meant(word: str, words: Iterable[str]) -> str:
+    near = nearest(word, words, likeness=0.7)
+    return f"did you mean {near}?" if near else ""
 
 
 def one_line(error: click.UsageError) -> str:
@@ -78,7 +77,7 @@ def _nearest_option(error: click.NoSuchOption) -> str:
     if error.ctx is None:
         return ""
     options = [option for param in error.ctx.command.get_params(error.ctx) for option in param.opts]
-    return nearest(error.option_name, [option for option in options if option.startswith("-")])
+    return _meant(error.option_name, [option for option in options if option.startswith("-")])
 
 
 def _name_of(param: click.Parameter) -> str:

@@ -79,7 +79,7 @@ def _list(call: Call, site: Site) -> None:
         click.echo(f"session-gate: warning: {problem}", err=True)
     now = site.clock.now()
     if call.format == "json":
-        rows = [{"number": i, **vars(w), "holds": w.holds(now)} for i, w in enumerate(known.waivers, 1)]
+        rows = [{"number": i, **w._asdict(), "holds": w.holds(now)} for i, w in enumerate(known.waivers, 1)]
         call.print_json({"schema": 1, "waivers": rows, "problems": [str(problem) for problem in known.problems]})
         return
     for number, waiver in enumerate(known.waivers, 1):

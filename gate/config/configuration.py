@@ -6,7 +6,6 @@ is other people's text, so it may set the thresholds of its own checks, but only
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from gate.config.sources import Problem, Source, is_inside, read_sources
 from gate.marker import STALE_AFTER
 from gate.project import Project
 from gate.quote import line, name
+from gate.spelling import nearest
 from gate.units import Duration
 
 __all__ = ["DEFAULT", "INJECT_LIMIT", "Configuration", "Problem", "expand", "load", "loosened"]
@@ -237,8 +237,8 @@ class _Builder:
         return {check: check for check in self.classes}
 
     def _unknown(self, source: Source, key: str, text: str, wrong: str, right: Mapping[str, str]) -> None:
-        nearest = difflib.get_close_matches(wrong[:100], right, n=1) if len(self.problems) < _MOST_PROBLEMS else []
-        hint = f"; did you mean '{right[nearest[0]]}'?" if nearest else ""
+        near = nearest(wrong, right) if len(self.problems) < _MOST_PROBLEMS else ""
+        hint = f"; did you mean '{right[near]}'?" if near else ""
         self._problem(source, key, text + hint)
 
     def _problem(self, source: Source | None, key: str, text: str, breaks: str = "") -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate import directories
 from gate.config.tomlfile import UnusableError, read_head, read_table
@@ -14,8 +13,7 @@ from gate.project import Project
 from gate.quote import line, name
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong: in which file, under which key (empty: the file as a whole), and what was expected there."""
 
     file: str
@@ -27,8 +25,7 @@ class Problem:
         return line(": ".join(part for part in parts if part))
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One file's table. `of_project` says that it is the project's, other people's text."""
 
     file: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from typing import Any
 
 LIMIT = 512 << 10
@@ -14,13 +13,13 @@ LIMIT = 512 << 10
 # Strings and comments, each to its end or, without one, as far as it could go: nothing here can fail after it began, so
 # the search takes time by the length alone. No possessive quantifiers: before 3.11.5 they are wrong where a group is
 # repeated (python/cpython#106052).
-_OPAQUE = re.compile(
+_OPAQUE = (
     r'''"""[^"\\]*(?:(?:\\[\s\S]|"{1,2}(?!"))[^"\\]*)*(?:""")?'''
     r"""|'''[^']*(?:'{1,2}(?!')[^']*)*(?:''')?"""
     r"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*"""
 )
 # tomllib takes time by the square of a dotted key's length: 20 s for one of 64 KB.
-_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){32}", re.ASCII)
+_LONG_KEY = r"(?a)(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){32}"
 
 
 class UnusableError(Exception):
@@ -49,7 +48,8 @@ def read_head(path: str) -> bytes:
 
 def is_too_long(text: str) -> bool:
     """Whether a TOML text holds a dotted key with more parts than anybody writes."""
-    return _LONG_KEY.search(_OPAQUE.sub(lambda found: "" if found[0].startswith("#") else "_", text)) is not None
+    bare = re.sub(_OPAQUE, lambda found: "" if found[0].startswith("#") else "_", text)
+    return re.search(_LONG_KEY, bare) is not None
 
 
 def read_table(path: str) -> dict[str, Any]:
@@ -63,6 +63,8 @@ def read_table(path: str) -> dict[str, Any]:
         raise UnusableError(f"is not UTF-8 (at line {data[: error.start].count(10) + 1})") from None
     if is_too_long(text):
         raise UnusableError("holds a key of more than 32 parts")
+    import tomllib  # most people have no file of ours
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -6,9 +6,9 @@ import keyword
 import os
 import re
 import sys
-from dataclasses import dataclass
 from importlib import resources
 from string import Template
+from typing import NamedTuple
 
 from gate.errors import GateError
 from gate.finding import MACHINE, PROJECT
@@ -27,8 +27,7 @@ _DISTRIBUTION = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_.][A-Za-z0-9]+)*")
 _LINE = 120
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A new check as it was asked for. `incident` is empty where the form is wanted, `summary` where that of the
     skeleton is.
     """
@@ -46,16 +45,14 @@ class Wanted:
         return self.name.replace("_", "-")
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """A file to write."""
 
     path: str
     text: str
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What is to be written: the check, its incident and its test, what else there has to be, and a file of this
     project's that changes (else None).
     """

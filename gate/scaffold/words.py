@@ -57,7 +57,7 @@ def refuse_installed(name: str) -> None:
 def label_of(given: str | None, name: str, registry: Registry) -> str:
     """The label of a new check: the one that is wanted, else one made of the name. Raises GateError."""
     label = default_label(name) if given is None else given
-    if not LABEL.fullmatch(label):
+    if not re.fullmatch(LABEL, label):
         raise GateError(f"--label {line(label)}: a label is a short word in capitals, such as {default_label(name)}")
     taken = next((registered for registered in registry.checks if registered.check.label == label), None)
     if label in OWN_LABELS or taken is not None:

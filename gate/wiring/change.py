@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.wiring.settings_file import SettingsFile
 
@@ -11,8 +11,7 @@ ADDED, UPDATED, ALREADY, REMOVED, NOTHING = "added", "updated", "already", "remo
 """What became of an entry."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where settings and state are: the environment, the worktree that project and local settings lie in, the state
     directory, and the time (seconds since the epoch).
     """
@@ -23,8 +22,7 @@ class Place:
     now: float
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """What became of a settings file, or would become (`dry`): its bytes before and after (None: no file), what was
     done for each event, and where the backup is (empty: none was needed).
     """
@@ -33,7 +31,7 @@ class Change:
     file: SettingsFile
     before: bytes | None
     after: bytes | None
-    done: Mapping[str, str] = field(default_factory=dict)
+    done: Mapping[str, str] = {}
     backup: str = ""
     dry: bool = False
 

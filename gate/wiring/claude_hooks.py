@@ -6,8 +6,7 @@ Only entries that are ours are ever changed, and what was put in only to hold th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate.clients.claude import HOOKS, NAME
 from gate.wiring import jsonedit
@@ -22,8 +21,7 @@ _BLANK = "\ufeff \t\r\n"
 _EVENTS = tuple(event for event, _, _ in HOOKS)
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One hook of ours: where it stands and what it says."""
 
     event: str
@@ -39,8 +37,7 @@ class Entry:
         return (self.event, self.boundary) == (event, boundary)
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What a text is to become: `text` is None where the file has to go. `done` has what became of each event's
     entry, `made` the containers that stand there only for our entries.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.clients import claude
 from gate.errors import GateError
@@ -28,8 +28,7 @@ SCOPES = (USER, PROJECT, LOCAL)
 _NAMES = {PROJECT: "settings.json", LOCAL: "settings.local.json"}
 
 
-@dataclass(frozen=True)
-class Installed:
+class Installed(NamedTuple):
     """One hook of ours in a settings file. `seconds` is its time limit as it stands there, `matcher` what its group
     restricts it to (None: nothing), `effective` whether it stands under the event that it is for.
     """
@@ -44,8 +43,7 @@ class Installed:
     effective: bool
 
 
-@dataclass(frozen=True)
-class Wiring:
+class Wiring(NamedTuple):
     """What the settings files say of the gate for sessions started in one directory.
 
     `strangers` are files with commands that call the gate among other things, `unreadable` what is wrong with files

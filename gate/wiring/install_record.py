@@ -8,8 +8,7 @@ hold tokens; like all state these files are the user's alone.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate import files, jsontext
 from gate.clock import rfc3339
@@ -21,8 +20,7 @@ BACKUPS_KEPT = 20
 """Backups of one file; older ones go, but never the one that an uninstallation would put back."""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """What our entries in one settings file replaced.
 
     `after` stands for the bytes that the last installation wrote (and, where it only brought entries up to date, for

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import GateError
 from gate.quote import name
@@ -29,8 +29,7 @@ _PLAIN = "PYTHONPATH= PYTHONHOME="
 """Python takes empty ones for unset: nothing of the environment's gets between the script and its packages."""
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(NamedTuple):
     """Where this program is installed, all absolute: the interpreter (not resolved: in a virtual environment it is a
     link out of it, and only under its own name it finds the environment), `gate/silent.py`, and the console script,
     empty where there is none.

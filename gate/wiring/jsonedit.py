@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate.wiring.jsontree import Node
 
@@ -50,8 +49,7 @@ def new_document(value: Any) -> str:
     return json.dumps(value, indent=_DEFAULT_INDENT, ensure_ascii=False) + "\n"
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(NamedTuple):
     """How a text is laid out: its line end, one level's indentation, what stands after a colon and an inline comma."""
 
     newline: str

@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 DEPTH_LIMIT = 200
 """Levels of nesting; deeper settings are nobody's."""
@@ -30,8 +29,7 @@ class JsonError(ValueError):
         super().__init__(f"line {self.line}: {problem}")
 
 
-@dataclass(frozen=True)
-class Child:
+class Child(NamedTuple):
     """One member of an object (`key` is its name) or one item of an array (`key` is None); it begins at `start`."""
 
     key: str | None
@@ -39,8 +37,7 @@ class Child:
     node: Node
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """One value: `text[start:end]`. `value` is what it means (in an object the last of equal keys counts)."""
 
     start: int

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.clients.shell import DIRECTORY_VARIABLE, OWNER_VARIABLE
 from gate.errors import GateError
@@ -110,8 +110,7 @@ end
 """
 
 
-@dataclass(frozen=True)
-class Shell:
+class Shell(NamedTuple):
     """A shell that can call the gate, and the code for it. Its start file is `file`, in the directory that `variable`
     names, else in `default` below the home directory.
     """

@@ -10,7 +10,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from gate.project import Project
 from gate.quote import Phrase, say
@@ -33,8 +33,7 @@ _TOGETHER = 5.0
 """Seconds within which `git worktree add` makes a worktree and its branch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """A place where commits hang. `key` is the same while it is the same place, `commit` is what it is at. `stamps` are
     files that are written when it moves, `date` is the time of its commit (epoch seconds), where those do not tell.
 
@@ -84,8 +83,7 @@ class Head:
         return say("{} ({} in progress)", place, say(self.midway.what)) if self.midway else place
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """Looks for the heads of a project. `signs` tell an agent's worktree from a person's, `patterns` its branches.
     `commits` has what worktrees are at, by their paths, where their files do not tell (`read_worktrees`).
     """
@@ -95,7 +93,7 @@ class Places:
     references: References
     signs: Signs
     patterns: Sequence[str]
-    commits: Mapping[str, str] = field(default_factory=dict)
+    commits: Mapping[str, str] = {}
 
     def heads(self) -> list[Head]:
         """All of them, branches first."""
@@ -183,7 +181,7 @@ def read_worktrees(ask: Ask, worktrees: Sequence[Worktree]) -> tuple[list[Worktr
             commits[path] = value
         elif word == "branch":
             branches[path] = value.removeprefix(HEADS)
-    return [replace(tree, branch=branches.get(tree.path)) for tree in worktrees], commits
+    return [tree._replace(branch=branches.get(tree.path)) for tree in worktrees], commits
 
 
 def branch_of(tree: Worktree) -> str:

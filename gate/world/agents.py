@@ -9,11 +9,10 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Agent:
+class Agent(NamedTuple):
     """A client: the names of its program, the variable that each process it starts has, and the one that names the
     client's own process (empty: it has none).
     """
@@ -36,7 +35,7 @@ AGENTS = (
 _DAEMON = frozenset(("daemon", "app-server", "--managed-daemon", "pid-update-loop", "--daemon"))
 """Arguments of a client that serves several sessions in the background and stays when they end, by design."""
 
-TOOL_SHELL = re.compile(r"/\.claude/shell-snapshots/snapshot-|/claude-shell-snapshot-|\bclaude-[0-9a-f]{4,}-cwd\b")
+TOOL_SHELL = r"/\.claude/shell-snapshots/snapshot-|/claude-shell-snapshot-|\bclaude-[0-9a-f]{4,}-cwd\b"
 """In the arguments of a shell that a client's tool started (also of its sub-shells, which inherit them): Claude Code's
 since May 2025 (anthropics/claude-code#1156) and today's (Sterll/claude-terminal#202)."""
 
@@ -49,13 +48,13 @@ had it for a parent (thedotmack/claude-mem#3301)."""
 INTERPRETERS = frozenset(("node", "bun", "deno", "MainThread", "node-MainThread"))
 """What runs a client that is a script; some call themselves after their thread."""
 
-_ADOPTING = re.compile(r"containerd-shim|Relay\(|SessionLeader|init\(")
+_ADOPTING = r"containerd-shim|Relay\(|SessionLeader|init\("
 """The same, of containers and of WSL, whose names hold more."""
 
 
 def is_reaper(pid: int, name: str) -> bool:
     """Whether a process adopts what others leave behind, so that its children are orphans."""
-    return pid <= 1 or name in REAPERS or _ADOPTING.match(name) is not None
+    return pid <= 1 or name in REAPERS or re.match(_ADOPTING, name) is not None
 
 
 def agent_of(environ: Mapping[str, str]) -> Agent | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.world.forms import LOG, Ask, find_kept, not_kept, parse_log
@@ -21,11 +22,10 @@ MOST_COMPARED = 2000
 """Commits of one worktree that are looked for in other forms."""
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(NamedTuple):
     """What is known of all local branches: the time of each one's last commit (epoch seconds), and which are merged."""
 
-    dates: dict[str, float] = field(default_factory=dict)
+    dates: Mapping[str, float] = {}
     merged: frozenset[str] = frozenset()
 
 

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.finding import Chosen, Subject
@@ -33,8 +34,7 @@ MOST_NAMED = 3
 """Parts that a summary names; the details have each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """In bytes, for one `file` and for `all`; `memory` is the type of a file system that lies in memory, else None."""
 
     file: int
@@ -49,8 +49,7 @@ class Limits:
         return cls(most if found.outlet.store else min(max_file, most), most, memory)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of a pile that is too much: a file, what a session's directory holds beside such files, or (`whole`) all.
 
     `name` is what it is called below the pile.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.finding import DEBT, NOTE, UNKNOWN
@@ -35,8 +35,7 @@ REPAIR = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """One thing that is broken. `text` says what; `look` is a command that shows it and changes nothing, `cure` says in
     words what mends it. `state` changes when the fault does; `changed` is when the file that is at fault was written,
     by the file system (None: there is none). Its `kind` is unknown where it could not be established, and note where
@@ -55,8 +54,7 @@ class Fault:
     kind: str = DEBT
 
 
-@dataclass(frozen=True)
-class Inspection:
+class Inspection(NamedTuple):
     """Looks for what is broken in a project's repository, until `deadline` (by `time.monotonic`); `environ` is where
     `~` leads.
     """
@@ -164,8 +162,8 @@ class Inspection:
             if len(late) > 1:
                 names = [shown(fault.name, self.project.root) for fault in late]
                 text = say("could not check whether git can work in {} linked worktrees: {}", len(late), names)
-                answers |= {fault.name: replace(fault, name="") for fault in late}  # said once, for all
-                return answers, [replace(late[0], key=f"{common}\0unasked", text=text, worktree=None)]
+                answers |= {fault.name: fault._replace(name="") for fault in late}  # said once, for all
+                return answers, [late[0]._replace(key=f"{common}\0unasked", text=text, worktree=None)]
         return answers, []
 
     def _answer(self, path: str, git_dir: str) -> str | Fault:

@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.world.git import Git
@@ -35,13 +35,12 @@ _PATCH = (
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
 _MARK = "\x01"
-_HUNK = re.compile(r"^@@ .*? @@.*", re.MULTILINE)
+_HUNK = r"(?m)^@@ .*? @@.*"
 _SLACK = 3600.0
 """Seconds by which the clocks of two machines may differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """Asks git something about a repository, until `deadline` (`time.monotonic`)."""
 
     git: Git
@@ -54,8 +53,7 @@ class Ask:
         return os.fsdecode(self.git.run(self.directory, *arguments, timeout=left, ok=ok))
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit: its parents, when it was committed and written (epoch seconds), and for each path that it changed what
     stood there before and after, as mode and blob. A merge has no changes of its own.
     """
@@ -63,11 +61,10 @@ class Commit:
     parents: tuple[str, ...]
     committed: float
     authored: float
-    changes: dict[str, tuple[str, str]] = field(default_factory=dict)
+    changes: Mapping[str, tuple[str, str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """Those commits whose changes are kept in another form; and the heads all of whose paths a later commit changed
     too, in whatever way: no proof that this was their merge, but a hint.
     """
@@ -252,7 +249,7 @@ def parse_patch(text: str) -> dict[str, str]:
     for part in _split(text, "diff --git "):
         name, _, body = part.partition("\n")
         lines = [line for line in body.split("\n") if line and not line.startswith("index ")]
-        patches[name] = _HUNK.sub("@@", "\n".join(lines))
+        patches[name] = re.sub(_HUNK, "@@", "\n".join(lines))
     return patches
 
 

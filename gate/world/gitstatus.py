@@ -12,9 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gate.errors import UnknownError
 from gate.project import Project
@@ -40,14 +38,13 @@ _FIELDS = {"1 ": 9, "2 ": 10, "u ": 11}
 """How many fields a record of each kind has, the path included (git-status(1), Porcelain Format Version 2)."""
 
 _ORDINARY = {"M": MODIFIED, "A": ADDED, "D": DELETED, "T": RETYPED, "R": RENAMED, "C": COPIED}
-_RELOCATES = re.compile(rb"(?:^|\])[ \t]*worktree[ \t]*=", re.IGNORECASE | re.MULTILINE)
+_RELOCATES = rb"(?im)(?:^|\])[ \t]*worktree[ \t]*="
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One path that `git status` lists, relative to the worktree; an untracked directory ends with a slash.
 
     `origin` is what a renamed or copied one was called. `inside` are a submodule's own entries, `commit` is its HEAD,
@@ -88,8 +85,7 @@ class Entry:
         return say("submodule with {}", what) if what else say(self.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """What git says of one worktree. `head` is its commit, empty where there is none yet. `submodules` are those that
     are checked out, `unknown` those that could not be asked, and why. `taken_in` are agents' worktrees that the index
     has as if they were submodules; they are no entries.
@@ -182,14 +178,14 @@ def read_status(
     ]
     status = _ask(git, here, deadline, *options)
     if hiding := _that_hide_worktrees(here, status, others):
-        status = replace(status, entries=_without_worktrees(git, here, status, hiding, others, deadline))
+        status = status._replace(entries=_without_worktrees(git, here, status, hiding, others, deadline))
     gitlinks = list_gitlinks(git, here, project.git_dir, deadline)
     taken_in = without_a_name(git, here, gitlinks, others, deadline)
     for name in gitlinks:
         if name not in taken_in:
             status = _with_submodule(git, here, name, status, deadline, untracked)
     entries = tuple(entry for entry in status.entries if entry.path not in taken_in)
-    return replace(status, entries=entries, taken_in=taken_in)
+    return status._replace(entries=entries, taken_in=taken_in)
 
 
 def _ask(git: Git, path: str, deadline: float, *options: str) -> Status:
@@ -228,7 +224,7 @@ def _refuse_relocated(git: Git, project: Project, deadline: float) -> None:
     be the user's home, or the whole disk.
     """
     text = own_configuration(project)
-    if text is None or _RELOCATES.search(text):
+    if text is None or re.search(_RELOCATES, text):
         answer = git.run(project.here, "rev-parse", "--show-toplevel", timeout=deadline - time.monotonic())
         if os.path.realpath(os.fsdecode(answer.removesuffix(b"\n"))) != project.here:
             raise UnknownError("core.worktree in its configuration leads to another directory")
@@ -239,17 +235,16 @@ def _with_submodule(git: Git, root: str, name: str, status: Status, deadline: fl
     if not os.path.lexists(os.path.join(path, ".git")):
         return status  # not checked out
     if os.path.realpath(path) != path:
-        return replace(status, unknown=(*status.unknown, (name, "a symbolic link stands in its place")))
+        return status._replace(unknown=(*status.unknown, (name, "a symbolic link stands in its place")))
     try:
         inner = read_status(git, path, deadline - time.monotonic(), untracked)
     except UnknownError as error:
-        return replace(status, unknown=(*status.unknown, (name, str(error))))
+        return status._replace(unknown=(*status.unknown, (name, str(error))))
     entries = {entry.path: entry for entry in status.entries}
     if inner.entries or name in entries:
         known = entries.get(name, Entry(name, SUBMODULE))
-        entries[name] = replace(known, inside=inner.entries, commit=inner.head)
-    return replace(
-        status,
+        entries[name] = known._replace(inside=inner.entries, commit=inner.head)
+    return status._replace(
         entries=tuple(entries.values()),
         submodules=(*status.submodules, name),
         unknown=(*status.unknown, *((f"{name}/{deeper}", reason) for deeper, reason in inner.unknown)),
@@ -265,6 +260,8 @@ def in_two_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
     """The results in the order of the items. Two, because git waits for the disk (300 worktrees: 1.3 s, so 0.5)."""
     if len(items) < 2:
         return [function(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor  # most have one worktree, and need none
+
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(function, items))
 

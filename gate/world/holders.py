@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.liveness import Place
@@ -31,17 +31,14 @@ TOLERANCE = 1.0
 """Seconds by which clocks may disagree when a process's start is compared with the time of its lock."""
 
 # "4242"; "4242 some.host" (git's gc.pid); or that as the first of several lines
-_PLAIN = re.compile(r"(\d+)(?:[ \t]+(\S+))?[ \t]*(?:\r?\n.*)?", re.ASCII | re.DOTALL)
+_PLAIN = r"(?as)(\d+)(?:[ \t]+(\S+))?[ \t]*(?:\r?\n.*)?"
 # "claude session NAME (pid 4242 start 8675309)", "openclaw pid=4242", "claim pid=4242 host=HOST", "pid: 4242"
-_NAMED = re.compile(
-    r"(?:\(pid |(?<![\w-])pid\s*[:=]\s*)(\d+)(?![\w.-])(?: start (\d{1,12})\))?", re.ASCII | re.IGNORECASE
-)
-_HOST = re.compile(r"(?<![\w-])host(?:name)?\s*[:=]\s*([\w.-]+)", re.ASCII | re.IGNORECASE)
-_NAMESPACE = re.compile(r"pid:\[\d+\]", re.ASCII)
+_NAMED = r"(?ai)(?:\(pid |(?<![\w-])pid\s*[:=]\s*)(\d+)(?![\w.-])(?: start (\d{1,12})\))?"
+_HOST = r"(?ai)(?<![\w-])host(?:name)?\s*[:=]\s*([\w.-]+)"
+_NAMESPACE = r"(?a)pid:\[\d+\]"
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """What a lock says about who holds it.
 
     `host` and `namespace` (as /proc/self/ns/pid has it) are where the pid means something, None where the lock does not
@@ -114,7 +111,7 @@ def same_host(one: str, other: str) -> bool:
 def parse_holder(content: bytes, name: str = "") -> Holder:
     """What the content of a lock, else its name, says about its holder. Takes any bytes; never raises."""
     text = content[:CONTENT_LIMIT].decode("utf-8", "replace").strip("\0 \t\r\n")
-    namespace = _NAMESPACE.search(text)
+    namespace = re.search(_NAMESPACE, text)
     found = _parse_json(text) if text.startswith("{") else _parse_text(text)
     pid = _pid(name) if found.pid is None else found.pid
     return Holder(pid, found.host, namespace[0] if namespace else None, found.ticks, found.started)
@@ -128,7 +125,7 @@ def parse_link(target: str) -> Holder:
 
 
 def _parse_text(text: str) -> Holder:
-    plain = _PLAIN.fullmatch(text)
+    plain = re.fullmatch(_PLAIN, text)
     if plain:
         is_name = plain[2] and re.search("[A-Za-z]", plain[2])  # else a second number, say a time
         return Holder(_pid(plain[1]), plain[2] if is_name else None)
@@ -139,10 +136,10 @@ def parse_reason(text: str) -> Holder:
     """What the reason of a `git worktree lock` says: clients name a process in theirs, a person does not (and may
     write any number in it).
     """
-    matches = list(_NAMED.finditer(text))
+    matches = list(re.finditer(_NAMED, text))
     if not matches:
         return Holder()
-    last, host = matches[-1], _HOST.search(text)  # what stands before the last may be a name that somebody chose
+    last, host = matches[-1], re.search(_HOST, text)  # what stands before the last may be a name that somebody chose
     return Holder(_pid(last[1]), host[1] if host else None, ticks=int(last[2]) if last[2] else None)
 
 

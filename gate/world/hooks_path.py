@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.world.pointers import may_be_away, read
 from gate.world.worktrees import Worktree, is_within
@@ -21,8 +21,7 @@ _GENERATED = "_"
 """The name of the directory that husky's installation makes beside a repository's own scripts (`.husky/_`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dangling:
+class Dangling(NamedTuple):
     """A `core.hooksPath` that leads to nothing from any worktree in which it could: as it is written, and a place that
     is not there. `passed_over` are the hooks in git's own directory that therefore do not run either. `away` says that
     the place may be on a disk or in a container that is not here now.
@@ -34,8 +33,7 @@ class Dangling:
     away: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HooksPath:
+class HooksPath(NamedTuple):
     """Looks for it in the repository with this common directory; `environ` is where `~` leads, `ask` gives the output
     of a git command in a worktree and raises UnknownError.
     """

@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.project import Project, find_project
@@ -41,8 +41,7 @@ class Hold(enum.Enum):
     CUT_OFF = "locked while git made it, which was cut off"
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(NamedTuple):
     """What tells an agent's worktree from a person's: glob patterns of directories (`roots`; relative ones below the
     main worktree or anywhere), of `names` of worktrees and branches, of the reasons in clients' `locks`; and the temp
     directories.
@@ -72,8 +71,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(NamedTuple):
     """A worktree in which nothing changed for long, or a directory that looks like one (`worktree` is None).
 
     `name` is its path to be shown, `maker` what shows that an agent made it. `away` says of a missing worktree that it
@@ -113,8 +111,7 @@ class Leftover:
         return said
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """Looks for a project's leftover worktrees: those in which nothing changed since `since` (epoch seconds).
 
     It takes `seconds` at most; `caches` are names of ignored files that can be made again.

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.files import is_held
@@ -43,12 +43,11 @@ _INSIDE = frozenset(("branches", "hooks", "info", "lfs", "logs", "modules", "obj
 _OF_ONE = ("index.lock", "HEAD.lock")  # of the main worktree; what else stands beside them is shared by all
 _INITIALIZING = "initializing"  # what `git worktree add` writes for as long as it lasts
 # gc.pid, and other programs' locks in git's places (seen: fak-commit.lock with "21688"); no text of git's begins so
-_NAMES_PID = re.compile(rb"\{|\d{1,7}\s")
+_NAMES_PID = rb"\{|\d{1,7}\s"
 _NAMING = ("pid", "owner.json")  # files in which a lock that is a directory says whose it is
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(NamedTuple):
     """A lock, at its real path, with what it says about its holder; `name` is the path to show.
 
     `place` is one for all locks of a place that can hold many. `of_git` says that git takes it for a moment.
@@ -118,7 +117,7 @@ def read_holder(path: str, status: os.stat_result, of_git: bool = False) -> Hold
         content = _content(path)
     except OSError:
         return Holder()
-    if of_git and not _NAMES_PID.match(content + b"\n"):
+    if of_git and not re.match(_NAMES_PID, content + b"\n"):
         return Holder()  # the next index, configuration or ref
     return parse_holder(content, os.path.basename(path))
 
@@ -179,7 +178,7 @@ class LockSearch:
             if worktree.locked == _INITIALIZING:
                 yield from self._lock(path, worktree.path, of_git=True)
             elif holder.pid is not None:
-                yield from self._lock(path, worktree.path, holder=replace(holder, away=worktree.missing))
+                yield from self._lock(path, worktree.path, holder=holder._replace(away=worktree.missing))
 
     def of_git(self) -> Iterator[Lock]:
         """git's own locks: of the repository, of each worktree, of submodules."""

@@ -16,7 +16,7 @@ from gate.world.worktrees import Worktree
 ROUNDS = 10
 """How many lost ones are looked for together; where there are more, each one is asked."""
 
-_NAMED = re.compile(r"'?(main-worktree/HEAD|worktrees/\S+/HEAD)'?$")
+_NAMED = r"'?(main-worktree/HEAD|worktrees/\S+/HEAD)'?$"
 
 
 def lost_heads(ask: Callable[..., str], common: str, trees: Sequence[Worktree]) -> list[tuple[Worktree, Phrase]]:
@@ -35,7 +35,7 @@ def lost_heads(ask: Callable[..., str], common: str, trees: Sequence[Worktree]) 
             ask(next(iter(waiting.values())).path, "rev-list", "--no-walk", "--quiet", *waiting, "--")
             waiting.clear()
         except UnknownError as error:
-            named = _NAMED.search(str(error))
+            named = re.search(_NAMED, str(error))
             if named is None or named[1] not in waiting:
                 break
             tree = waiting.pop(named[1])

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _REBASES = (("rebase-merge", "rewritten-list"), ("rebase-apply", "rewritten"))
-_COMMIT = re.compile("[0-9a-f]{40,64}")
+_COMMIT = "[0-9a-f]{40,64}"
 _LIMIT = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Midway:
+class Midway(NamedTuple):
     """What git was doing, in words, and what it goes back to: a branch, by its name below refs/heads, else a commit.
 
     `tip` is the commit at which a rebase found that; `copies` are those that it has made so far. `kept_in` is the file
@@ -57,7 +56,7 @@ def _branch(head: str) -> str:
 
 def _commit(text: str) -> str:
     text = text.strip()
-    return text if _COMMIT.fullmatch(text) else ""
+    return text if re.fullmatch(_COMMIT, text) else ""
 
 
 def _text(path: str) -> str:

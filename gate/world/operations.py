@@ -12,7 +12,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
@@ -52,12 +52,11 @@ _MOST_BYTES = 1 << 16
 _LEAST = 0.02
 """Seconds in which git can answer."""
 
-_COMMIT = re.compile("[0-9a-f]{40,64}")
-_STARTED = re.compile(r"^\S+ (\S+) [^\t\n]*\t[^\t\n]*\(start\): checkout (\S+)$", re.MULTILINE)
+_COMMIT = "[0-9a-f]{40,64}"
+_STARTED = r"(?m)^\S+ (\S+) [^\t\n]*\t[^\t\n]*\(start\): checkout (\S+)$"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One operation that waits in a worktree.
 
     `begun` and `moved` are when the first and the last of its files were written, `changed` is the file system's own
@@ -140,11 +139,11 @@ def _read(git_dir: str, kind: str) -> Operation | None:
         stashed=any(os.path.lexists(os.path.join(git_dir, name)) for name in _AUTOSTASH),
     )
     if kind == _BISECTION:
-        return replace(found, branch=_branch(_text(git_dir, "BISECT_START")))
+        return found._replace(branch=_branch(_text(git_dir, "BISECT_START")))
     if kind.startswith("rebase-"):
         return _with_steps(git_dir, found)
     rest = [row for row in _text(git_dir, "sequencer", "todo").splitlines() if row.strip() and row[0] != "#"]
-    return replace(found, left=len(rest), message=_text(git_dir, "MERGE_MSG").partition("\n")[0])
+    return found._replace(left=len(rest), message=_text(git_dir, "MERGE_MSG").partition("\n")[0])
 
 
 def _with_steps(git_dir: str, found: Operation) -> Operation:
@@ -154,19 +153,19 @@ def _with_steps(git_dir: str, found: Operation) -> Operation:
     step, steps = (
         int(text) if re.fullmatch("[0-9]+", text) else 0 for text in (_text(git_dir, kind, name)[:9] for name in names)
     )
-    found = replace(found, step=step, steps=steps)
+    found = found._replace(step=step, steps=steps)
     if "rebase" not in found.words:
         return found
     commit = _text(git_dir, kind, "onto")
-    named = [name for at, name in _STARTED.findall(_text(git_dir, "logs", "HEAD", tail=True)) if at == commit]
+    named = [name for at, name in re.findall(_STARTED, _text(git_dir, "logs", "HEAD", tail=True)) if at == commit]
     onto = named[-1] if named else commit
-    onto = onto[:12] if _COMMIT.fullmatch(onto) else onto
-    return replace(found, branch=_branch(_text(git_dir, kind, "head-name")), onto=onto)
+    onto = onto[:12] if re.fullmatch(_COMMIT, onto) else onto
+    return found._replace(branch=_branch(_text(git_dir, kind, "head-name")), onto=onto)
 
 
 def _branch(name: str) -> str:
     """A branch's short name; nothing for what git writes of a HEAD that is on none, or in another place (reftables)."""
-    if name in ("detached HEAD", "refs/heads/.invalid") or _COMMIT.fullmatch(name):
+    if name in ("detached HEAD", "refs/heads/.invalid") or re.fullmatch(_COMMIT, name):
         return ""
     return name.removeprefix("refs/heads/")
 

@@ -9,9 +9,10 @@ directory of the project in which it runs; a client whose terminal was closed.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
@@ -32,8 +33,7 @@ TOLERANCE = 1.0
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "fish"))
 
 
-@dataclass(frozen=True)
-class Tie:
+class Tie(NamedTuple):
     """What ties a process to a session: how, the client and the session where they are known, and whether that session
     may still be at work, for all that can be seen of processes; it `lingers` where it has ended and its client has not
     gone yet.
@@ -57,8 +57,7 @@ class Tie:
         return say(text, say("{} ", self.client) if self.client else say(""), say(sessions))
 
 
-@dataclass(frozen=True)
-class Orphan:
+class Orphan(NamedTuple):
     """A tree that outlived its session: `tree` has all of it, the root first. `words` are the root's arguments (to
     decide by, never to show), `gone` says that its directory is deleted.
     """
@@ -108,7 +107,7 @@ def find_orphans(
             continue
         tree = list(_tree(root, children)) if seen is not None else []
         if seen is not None and not any(process.pid in table.owners for process in tree):
-            found.append(replace(seen, tree=tree))
+            found.append(seen._replace(tree=tree))
     if found:
         time.sleep(min(SECOND_LOOK, seconds / 10))
         found = [orphan for orphan in found if any(table.exists(process.pid) for process in orphan.tree)]
@@ -131,9 +130,9 @@ def _look_at(
     if _is_a_living_clients(root, environ, living):
         if tie is None or not table.is_over(tie.tag or ""):
             return None
-        tie = replace(tie, lingers=True)
+        tie = tie._replace(lingers=True)
     if tie is None:
-        if root.name in _SHELLS and TOOL_SHELL.search("\0".join(words)):
+        if root.name in _SHELLS and re.search(TOOL_SHELL, "\0".join(words)):
             tie = Tie(TOOL, "claude")
         elif agent is not None and table.has_lost_its_terminal(root.pid):
             tie = Tie(TERMINAL, agent.name)

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.quote import Phrase, say
 from gate.world.tree import find_roots
@@ -30,8 +30,7 @@ UNDO = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outlet:
+class Outlet(NamedTuple):
     """One kind of output of a client's.
 
     `places` are patterns. Where the last part of one is a pattern, all that match in one directory are one pile, else
@@ -176,8 +175,7 @@ OUTLETS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """Output that is there: one pile. `place` is its directory, or the pattern that its `roots` match in `directory`;
     `link` is where a place leads that is a symbolic link, and it has no roots then: it is not followed.
     """

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.world.outputs import Found, Outlet, is_shared
 from gate.world.tree import MOST_UNREAD, Entry, Tree
@@ -27,8 +28,7 @@ HALF_MADE = "tmp_pack_"
 _SESSION = re.compile(r"(?:^|/)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![^/.])")
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """One file, as it was at the moment `seen` (`time.monotonic`): `bytes` allocated, `changed` in epoch seconds."""
 
     path: str

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
@@ -25,8 +25,8 @@ _MOUNTS = ("/", "/mnt", "/media", "/media/*", "/run/media/*", "/Volumes", "/home
 _CONTAINER = ("/.dockerenv", "/run/.containerenv")
 """Files by which Docker and Podman tell a container."""
 
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_COMMIT = re.compile("[0-9a-f]{40,64}")
+_DRIVE = r"[A-Za-z]:[\\/]"
+_COMMIT = "[0-9a-f]{40,64}"
 
 REPAIR = (
     "git worktree repair, in the repository, writes anew what a worktree and its registration say of each other (one "
@@ -36,8 +36,7 @@ HEAD = "it works again once HEAD names a branch, or a commit; the last line of l
 UNLISTED = say("its registration does not say where it is, and git does not list it")
 
 
-@dataclass(frozen=True, slots=True)
-class Misled:
+class Misled(NamedTuple):
     """A worktree at `path` that git cannot use, and why; not `known` where what it needs may be elsewhere. Of one that
     is UNLISTED, `path` is the registration. `cure` is what mends it.
     """
@@ -100,7 +99,7 @@ def may_be_away(path: str) -> bool:
 
 
 def _is_elsewhere(path: str) -> bool:
-    return os.sep == "/" and _DRIVE.match(path) is not None
+    return os.sep == "/" and re.match(_DRIVE, path) is not None
 
 
 def head_fault(git_dir: str) -> Phrase | None:
@@ -114,7 +113,9 @@ def head_fault(git_dir: str) -> Phrase | None:
     text = os.fsdecode(content or b"")
     if text.startswith("ref:"):
         return None if text[4:].lstrip().startswith("refs/") else say("its HEAD names no branch")
-    return None if _COMMIT.match(text) else say("its HEAD is {}", say("no name" if text.strip("\0 \r\n") else "empty"))
+    if re.match(_COMMIT, text):
+        return None
+    return say("its HEAD is {}", say("no name" if text.strip("\0 \r\n") else "empty"))
 
 
 def misled(registration: str, common: str, name_bytes: int = 20) -> Misled | None:

@@ -10,19 +10,15 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
-
-import psutil
+from typing import Any, NamedTuple, cast
 
 from gate.errors import UnknownError
 from gate.liveness import parse_stat, read_stat
 from gate.tags import tag_of
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(NamedTuple):
     """One process: `started` in epoch seconds, `state` a letter of proc(5) (`Z` is a zombie).
 
     `ticks` is its start as the kernel counts it from boot, where it does: `started` moves with the clock. `group` and
@@ -71,7 +67,7 @@ class ProcessTable:
         """Every process that could be seen at one moment. Raises UnknownError where there is no looking."""
         if sys.platform.startswith("linux"):
             return list(_from_proc("/proc"))
-        return list(_from_psutil())
+        return list(_psutil().list_processes())
 
     def get(self, pid: int) -> Process | None:
         """The process with this id in the snapshot."""
@@ -83,7 +79,7 @@ class ProcessTable:
             stat = read_stat(pid)
         except (OSError, OverflowError):
             return True
-        return stat is not None and stat.state not in ("Z", "X") and psutil.pid_exists(pid)  # no thread's id
+        return stat is not None and stat.state not in ("Z", "X") and _psutil().exists(pid)
 
     def named(self, names: frozenset[str] | set[str]) -> list[Process]:
         """Living processes whose program has one of these names (the kernel keeps 15 characters of one)."""
@@ -116,22 +112,16 @@ class ProcessTable:
 
     def is_own(self, pid: int) -> bool:
         """Whether a process belongs to the user who asks; root may read other people's too."""
+        if not sys.platform.startswith("linux"):
+            return _psutil().is_own(pid)
         try:
-            if sys.platform.startswith("linux"):
-                return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
-            return psutil.Process(pid).uids().effective == os.geteuid()
-        except (psutil.Error, OSError):
+            return os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+        except OSError:
             return False
 
     def ports(self, pid: int) -> list[int]:
         """The TCP ports that a process listens on; none where it is gone or may not be asked."""
-        try:
-            process = psutil.Process(pid)
-            # Called `connections` before psutil 6.
-            connections = (getattr(process, "net_connections", None) or process.connections)("tcp")
-        except (psutil.Error, OSError):
-            return []
-        return sorted({each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN and each.laddr})
+        return list[int](_psutil().ports(pid))
 
     def directory_is_gone(self, pid: int) -> bool:
         """Whether the working directory of a process is deleted. By its link count: a directory may well be called
@@ -150,7 +140,7 @@ class ProcessTable:
             names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in (0, 1)]
         except OSError:
             return False
-        return all(name.startswith("/dev/pts/") and name.endswith(" (deleted)") for name in names)
+        return all(name.startswith("/dev/pts/") and name.endswith(_DELETED) for name in names)
 
     def holders(self, path: str) -> list[int]:
         """The ids of processes that have this file open, among those that may be looked at."""
@@ -180,56 +170,67 @@ class ProcessTable:
         return found
 
     def _ask(self, pid: int, question: str) -> object:
-        if question in _IN_PROC and sys.platform.startswith("linux"):
-            return _read_list(pid, question)
-        try:
-            return getattr(psutil.Process(pid), question)()
-        except psutil.NoSuchProcess:
-            return None
-        except (psutil.Error, OSError) as error:
-            raise UnknownError(f"process {pid} may not be inspected ({type(error).__name__})") from None
+        return _read(pid, question) if sys.platform.startswith("linux") else _psutil().ask(pid, question)
 
 
-_IN_PROC = ("cmdline", "environ")
+def _psutil() -> Any:
+    from gate.world import psutil_view
+
+    return psutil_view
 
 
-def _read_list(pid: int, name: str) -> object:
-    """What proc(5) has as texts with a NUL behind each: psutil takes ten times as long, which thousands of leftovers
-    (7,000 shells, anthropics/claude-code#40354) do not leave time for.
+def _read(pid: int, question: str) -> object:
+    """The command line, environment or working directory from proc(5): psutil takes ten times as long, which thousands
+    of leftovers (7,000 shells, anthropics/claude-code#40354) do not leave time for.
     """
     try:
-        with open(f"/proc/{pid}/{name}", "rb") as file:
+        if question == "cwd":
+            return _without_mark(os.readlink(f"/proc/{pid}/cwd"))
+        with open(f"/proc/{pid}/{question}", "rb") as file:
             texts = os.fsdecode(file.read()).split("\0")
     except (FileNotFoundError, ProcessLookupError):
         return None
     except OSError as error:
         raise UnknownError(f"process {pid} may not be inspected ({error.strerror})") from None
-    if name == "environ":
+    if question == "environ":
         return dict(text.split("=", 1) for text in texts if "=" in text)
     return texts[:-1] if texts[-1:] == [""] else texts
 
 
+def _without_mark(path: str) -> str:
+    """A directory's name without what the kernel puts behind that of a deleted one."""
+    is_marked = path.endswith(_DELETED) and not os.path.lexists(path)
+    return path.removesuffix(_DELETED) if is_marked else path
+
+
 def _open_by(pid: int) -> list[str]:
     """Names of the files that a process has open; none where it may not be looked at."""
-    if sys.platform.startswith("linux"):
-        try:
-            return [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
-        except OSError:
-            return []
+    if not sys.platform.startswith("linux"):
+        return _psutil().open_files(pid)
     try:
-        return [file.path for file in psutil.Process(pid).open_files()]
-    except psutil.Error:
+        return [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
         return []
 
 
+_DELETED = " (deleted)"
 _PROC_CURE = "it is known where /proc is mounted and shows this user's own processes: ls -l /proc/self"
+
+
+def _boot_time(root: str) -> float:
+    """When the machine started (epoch seconds), by proc(5)."""
+    with open(f"{root}/stat", "rb") as file:
+        for line in file:
+            if line.startswith(b"btime "):
+                return float(line[6:])
+    raise UnknownError(f"{root}/stat does not say when the machine started", _PROC_CURE)
 
 
 def _from_proc(root: str) -> Iterator[Process]:
     # psutil takes seven times as long for the same fields (5,000 processes: 1.44 of pgrep's time, against 0.20).
     try:
         names = os.listdir(root)
-        boot_time = psutil.boot_time()
+        boot_time = _boot_time(root)
     except OSError as error:
         raise UnknownError(f"{root} cannot be read: {error.strerror}", _PROC_CURE) from None
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
@@ -254,31 +255,3 @@ def _from_proc(root: str) -> Iterator[Process]:
             )  # fmt: skip
     if not seen_self:
         raise UnknownError(f"{root} hides the process table", _PROC_CURE)
-
-
-MORE = ("terminal", "cpu_times", "memory_info")
-
-
-def _from_psutil() -> Iterator[Process]:
-    zombie = psutil.STATUS_ZOMBIE
-    for process in psutil.process_iter(["ppid", "name", "status", "create_time", *MORE]):
-        info = process.info
-        yield Process(
-            process.pid,
-            info["ppid"] or 0,
-            info["name"] or "",
-            "Z" if info["status"] == zombie else "R",
-            info["create_time"] or 0.0,
-            None,
-            *_group_and_session(process.pid),
-            info["terminal"] is not None,
-            sum(info["cpu_times"][:2]) if info["cpu_times"] else 0.0,
-            info["memory_info"].rss if info["memory_info"] else 0,
-        )
-
-
-def _group_and_session(pid: int) -> tuple[int, int]:
-    try:
-        return os.getpgid(pid), os.getsid(pid)
-    except OSError:
-        return 0, 0

@@ -13,11 +13,11 @@ from fnmatch import fnmatchcase
 
 from gate.world.agents import agent_program, is_daemon
 
-_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|zsh|dash|fish|ksh|tsx)[\d.]*")
-_CODE = re.compile(r"-[a-zA-Z]*[cep]|--eval|--print|--command")
-_PLAIN = re.compile(r"[\w.+@-]{1,60}")
-_MODULE = re.compile(r"[A-Za-z_][\w.]{0,60}", re.ASCII)
-_TEMPORARY_PROFILE = re.compile(r"ms-playwright|puppeteer|playwright|chrome-devtools-mcp|/tmp/|/T/|-headless")
+_INTERPRETER = r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|zsh|dash|fish|ksh|tsx)[\d.]*"
+_CODE = r"-[a-zA-Z]*[cep]|--eval|--print|--command"
+_PLAIN = r"[\w.+@-]{1,60}"
+_MODULE = r"(?a)[A-Za-z_][\w.]{0,60}"
+_TEMPORARY_PROFILE = r"ms-playwright|puppeteer|playwright|chrome-devtools-mcp|/tmp/|/T/|-headless"
 
 BROWSERS = frozenset(
     (
@@ -63,15 +63,16 @@ def called(name: str, words: Sequence[str], directory: str | None) -> tuple[str,
     A script's name is shown only where it is a file that is there: whatever else stands in the arguments is not.
     """
     program = os.path.basename(words[0].lstrip("-")) if words and words[0].strip() and name else name
-    if not _PLAIN.fullmatch(program) or not (program.startswith(name[:15]) or _INTERPRETER.fullmatch(program)):
+    if not re.fullmatch(_PLAIN, program) or not (program.startswith(name[:15]) or re.fullmatch(_INTERPRETER, program)):
         program = name  # it calls itself something else, which may hold anything: the kernel's word is short
-    if not _INTERPRETER.fullmatch(program):
+    if not re.fullmatch(_INTERPRETER, program):
         return (program,)
     rest = list(words[1:])
-    if rest[:1] == ["-m"] and len(rest) > 1 and program.startswith(("python", "pypy")) and _MODULE.fullmatch(rest[1]):
+    is_python = program.startswith(("python", "pypy"))
+    if is_python and rest[:1] == ["-m"] and len(rest) > 1 and re.fullmatch(_MODULE, rest[1]):
         return program, "-m", rest[1]
     script = next((word for word in rest if not word.startswith("-")), "")
-    if script and not any(_CODE.fullmatch(word) for word in rest[: rest.index(script)]):
+    if script and not any(re.fullmatch(_CODE, word) for word in rest[: rest.index(script)]):
         path = os.path.join(directory or "/", script)
         try:
             if len(script) < 1000 and os.path.isfile(path):
@@ -95,7 +96,7 @@ def is_kept(name: str, words: Sequence[str], alive_directory: bool, kept: Sequen
     if name in BROWSERS:
         return not any(
             word.startswith(_AUTOMATED) or (word.startswith(("--user-data-dir", "-profile", "--profile")) and
-            _TEMPORARY_PROFILE.search(word)) for word in words[1:]
+            re.search(_TEMPORARY_PROFILE, word)) for word in words[1:]
         )  # fmt: skip
     base = os.path.basename(words[0]) if words else name
     # git and its kind take the subcommand first; the others' word may stand anywhere.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.world.git import Git
 
@@ -24,8 +24,7 @@ MOST_TIPS = 200
 """Branches that are looked at for copies, the newest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(NamedTuple):
     """The commit of each reference by its full name, and that commit's time (epoch seconds); `symbolic` has for each
     that merely stands for another one (a remote repository's HEAD) which that is.
     """

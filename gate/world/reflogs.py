@@ -13,13 +13,12 @@ from typing import NamedTuple
 WINDOW = 1 << 16
 """Bytes of a log that are read, from either end; some 500 entries."""
 
-_LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*?(?:> (\d{1,12}) [-+]\d{4})?(?:\t(.*))?", re.DOTALL)
+_LINE = r"(?s)([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*?(?:> (\d{1,12}) [-+]\d{4})?(?:\t(.*))?"
 
 _ELSEWHERE = r"(?:FETCH_HEAD|(?:refs/)?remotes/\S+|origin/\S+|upstream/\S+)"
-_FETCHED = re.compile(
-    rf"fetch .*|clone: .*|pull.*: Fast-forward|merge {_ELSEWHERE}: Fast-forward"
-    rf"|branch: (?:Created from|Reset to) {_ELSEWHERE}|(?:checkout: moving from .*|reset: moving) to {_ELSEWHERE}",
-    re.DOTALL,
+_FETCHED = (
+    rf"(?s)fetch .*|clone: .*|pull.*: Fast-forward|merge {_ELSEWHERE}: Fast-forward"
+    rf"|branch: (?:Created from|Reset to) {_ELSEWHERE}|(?:checkout: moving from .*|reset: moving) to {_ELSEWHERE}"
 )
 
 
@@ -46,11 +45,11 @@ def fetched(moves: Iterable[Move]) -> set[str]:
     """The commits that came from another repository, or that a remote-tracking branch had at that moment: they are
     elsewhere too, also where that branch was pruned since. (`gh pr checkout` of a fork leaves no other trace.)
     """
-    return {move.new for move in moves if move.new.strip("0") and _FETCHED.fullmatch(move.why)}
+    return {move.new for move in moves if move.new.strip("0") and re.fullmatch(_FETCHED, move.why)}
 
 
 def _parse(text: str) -> list[Move]:
-    matches = filter(None, (_LINE.fullmatch(line) for line in text.split("\n")[:-1]))
+    matches = filter(None, (re.fullmatch(_LINE, line) for line in text.split("\n")[:-1]))
     return [Move(match[1], match[2], float(match[3] or 0), match[4] or "") for match in matches]
 
 

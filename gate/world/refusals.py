@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
@@ -17,19 +17,18 @@ from gate.world.gitstatus import plainly
 from gate.world.pointers import HEAD, head_fault, may_be_away, read
 from gate.world.worktrees import is_within
 
-_OWNER = re.compile(r"dubious ownership|unsafe repository")
-_NEWER = re.compile(r"Expected git repo version|unknown repository extension|repo version is 0, but v1-only")
-_RELOCATED = re.compile(r"Invalid path|cannot chdir to|Could not chdir to|unable to set up work tree")
-_IN_FILE = re.compile(r" in (?:config )?file '?(.+?)'?(?: at line \d+|: [^:/]*)?$")
-_VALUE = re.compile(r"config value '(.*)' for '")
-_SETTING = re.compile(r"(?:missing|invalid) value for '[^']*?([^'.]+)'")
-_NAMED = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*\"?(.*?)\"?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_EXTENSIONS = re.compile(r"^[ \t]*\[extensions\]([^\[]*)", re.IGNORECASE | re.MULTILINE)
-_KEY = re.compile(r"^[ \t]*([a-z][a-z0-9-]*)", re.IGNORECASE | re.MULTILINE)
+_OWNER = r"dubious ownership|unsafe repository"
+_NEWER = r"Expected git repo version|unknown repository extension|repo version is 0, but v1-only"
+_RELOCATED = r"Invalid path|cannot chdir to|Could not chdir to|unable to set up work tree"
+_IN_FILE = r" in (?:config )?file '?(.+?)'?(?: at line \d+|: [^:/]*)?$"
+_VALUE = r"config value '(.*)' for '"
+_SETTING = r"(?:missing|invalid) value for '[^']*?([^'.]+)'"
+_NAMED = r"(?im)^[ \t]*worktree[ \t]*=[ \t]*\"?(.*?)\"?[ \t]*\r?$"
+_EXTENSIONS = r"(?im)^[ \t]*\[extensions\]([^\[]*)"
+_KEY = r"(?im)^[ \t]*([a-z][a-z0-9-]*)"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why git refuses, what mends it, and the file that is at fault (empty: none that is there). Not `known`: that the
     repository is broken is not established.
     """
@@ -55,7 +54,7 @@ def explain(error: UnknownError, git_dir: str, common: str, root: str) -> Refusa
 
 
 def _of_owner(reason: str) -> Refusal | None:
-    if not _OWNER.search(reason):
+    if not re.search(_OWNER, reason):
         return None
     cure = "it is known once git trusts it (safe.directory), which is for whoever owns this machine to say"
     return Refusal(say("git does not trust it, because it is another user's"), cure, known=False)
@@ -76,14 +75,14 @@ def _of_parts(reason: str, git_dir: str, common: str) -> Refusal | None:
 
 
 def _of_place(reason: str, git_dir: str, common: str) -> Refusal | None:
-    return lost_place(git_dir, common) if _RELOCATED.search(reason) else None
+    return lost_place(git_dir, common) if re.search(_RELOCATED, reason) else None
 
 
 def lost_place(git_dir: str, common: str) -> Refusal | None:
     """Where core.worktree leads to nothing; None where it does not."""
     for directory, name in ((git_dir, "config.worktree"), (common, "config")):
         path = os.path.join(directory, name)
-        named = _NAMED.findall(os.fsdecode(read(path, 1 << 20) or b""))
+        named = re.findall(_NAMED, os.fsdecode(read(path, 1 << 20) or b""))
         place = os.path.normpath(os.path.join(git_dir, named[-1])) if named else ""
         if place and not os.path.isdir(place):
             text = say("core.worktree leads to {}, which is not there", place)
@@ -94,18 +93,18 @@ def lost_place(git_dir: str, common: str) -> Refusal | None:
 
 
 def _of_version(reason: str, common: str) -> Refusal | None:
-    if not _NEWER.search(reason):
+    if not re.search(_NEWER, reason):
         return None
     path = os.path.join(common, "config")
-    sections = _EXTENSIONS.findall(os.fsdecode(read(path, 1 << 20) or b""))
-    keys = sorted({key for section in sections for key in _KEY.findall(section)})
+    sections = re.findall(_EXTENSIONS, os.fsdecode(read(path, 1 << 20) or b""))
+    keys = sorted({key for section in sections for key in re.findall(_KEY, section)})
     text = say("this git does not understand its format: {}{}", plainly(reason), say(" {}", keys) if keys else say(""))
     return Refusal(text, "it is known where a newer git runs; no git knows what was set by mistake", path, known=False)
 
 
 def _of_configuration(reason: str, git_dir: str, common: str, root: str) -> Refusal | None:
     """By the file that git names, else by the value: a mistake in the user's own configuration breaks no repository."""
-    named, value = _IN_FILE.search(reason), _VALUE.search(reason) or _SETTING.search(reason)
+    named, value = re.search(_IN_FILE, reason), re.search(_VALUE, reason) or re.search(_SETTING, reason)
     if not named and not value:
         return None
     paths = [os.path.join(common, "config"), os.path.join(git_dir, "config.worktree")]

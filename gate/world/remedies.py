@@ -58,9 +58,9 @@ def gitlink_remedy(path: str) -> Phrase:
 
 def stranded_remedy(stranded: Stranded, directory: str) -> Phrase:
     """The remedy of commits that are found nowhere else, in the repository at `directory`."""
-    one = stranded.count == 1
+    one = stranded.total == 1
     text = "git -C {} log --oneline -{} {} shows {}; {} when pushed, merged, or on a branch that stays"
-    number, commit = say(str(min(stranded.count, 20))), say(stranded.head.commit[:12])
+    number, commit = say(str(min(stranded.total, 20))), say(stranded.head.commit[:12])
     return say(text, ShellWord(directory), number, commit, *map(say, ("it", "it goes") if one else ("them", "they go")))
 
 

@@ -18,7 +18,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from gate.files import is_held
 from gate.liveness import Place
@@ -43,16 +43,15 @@ word it is not running, or we do not know."""
 _HOST_NAMESPACE = "pid:[4026531836]"
 """The first pid namespace of a Linux (PROC_PID_INIT_INO): from there the processes of containers can be seen too."""
 
-_DOMAIN = re.compile(r"linux:([0-9a-f]*):(pid:\[\d+\])", re.ASCII)
-_RECORD = re.compile(r"(\d{1,7})\.json", re.ASCII)
-_IN_USE = re.compile(r"inuse\.(\d{1,7})\.lock", re.ASCII)
-_JOB = re.compile(r"[\w-]{1,64}", re.ASCII)
-_SESSION = re.compile(r"[^.].*", re.DOTALL)
-_DIRECTORY = re.compile(r"^cwd:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_DOMAIN = r"(?a)linux:([0-9a-f]*):(pid:\[\d+\])"
+_RECORD = r"(?a)(\d{1,7})\.json"
+_IN_USE = r"(?a)inuse\.(\d{1,7})\.lock"
+_JOB = r"(?a)[\w-]{1,64}"
+_SESSION = r"(?s)[^.].*"
+_DIRECTORY = r"(?m)^cwd:[ \t]*(\S.*?)[ \t]*$"
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(NamedTuple):
     """Where this process is: the machine's id, its pid namespace, and whether that is Linux's."""
 
     machine: str
@@ -70,8 +69,7 @@ class Here:
         return cls(machine, Place.current("").namespace, sys.platform.startswith("linux"))
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRecord:
+class SessionRecord(NamedTuple):
     """What a client's file at `path` says of a session: that it runs, in `directory`, by the process of `holder`.
 
     `keeper` says who keeps such files, `status` what its session does in the client's word, `seen` is its last sign of
@@ -133,7 +131,7 @@ def read_roster(
     `state_of` gives. (From the others the service takes their processes away.) Raises ValueError.
     """
     for job, worker in _table(_table(value).get("workers")).items():
-        if not isinstance(worker, dict) or not _JOB.fullmatch(job) or not _is(worker.get("sessionId")):
+        if not isinstance(worker, dict) or not re.fullmatch(_JOB, job) or not _is(worker.get("sessionId")):
             continue
         pid = worker.get("pid")
         if type(pid) is int and 2 <= pid <= PID_LIMIT and (state := state_of(job)) == "working":
@@ -144,7 +142,7 @@ def read_roster(
 
 def read_workspace(text: str) -> str:
     """The working directory in Copilot CLI's `workspace.yaml`, empty where it does not say."""
-    match = _DIRECTORY.search(text)
+    match = re.search(_DIRECTORY, text)
     if match is None:
         return ""
     word = match[1]
@@ -174,7 +172,7 @@ def _holder(pid: int, value: Mapping[str, Any], here: Here) -> tuple[Holder, boo
         return Holder(pid, started=started, away=away), True
     if domain is None:
         return Holder(pid, ticks=ticks, started=started, away=ticks is None), False
-    match = _DOMAIN.fullmatch(domain) if _is(domain) else None
+    match = re.fullmatch(_DOMAIN, domain) if _is(domain) else None
     away = match is None or ticks is None or match[1] != here.machine
     return Holder(pid, namespace=match[2] if match else None, ticks=ticks, started=started, away=away), True
 
@@ -257,7 +255,7 @@ class SessionSearch:
         self._done.add(real)
         return len(self._done) > before
 
-    def _files(self, directory: str, pattern: re.Pattern[str]) -> list[str]:
+    def _files(self, directory: str, pattern: str) -> list[str]:
         if not self._is_new(directory):
             return []
         found = []
@@ -267,7 +265,7 @@ class SessionSearch:
                     if self.is_over():
                         self.gaps[directory] = OVER
                         break
-                    if pattern.fullmatch(entry.name):
+                    if re.fullmatch(pattern, entry.name):
                         found.append(entry.path)
         except (FileNotFoundError, NotADirectoryError):
             pass

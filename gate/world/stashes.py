@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.world.git import Git
 from gate.world.references import STASH, References
 
-_MESSAGE = re.compile(r"(?:WIP on|On) ([^:]+): (.*)", re.DOTALL)
-_ENTRY = re.compile(r"@\{(\d+)\}$")
+_MESSAGE = r"(?s)(?:WIP on|On) ([^:]+): (.*)"
+_ENTRY = r"@\{(\d+)\}$"
 _NO_BRANCH = "(no branch)"
 
 
-@dataclass(frozen=True, slots=True)
-class Stash:
+class Stash(NamedTuple):
     """One stash: its commit, when it was put there (epoch seconds), the branch that it was made on (empty: none, or not
     told), and what its maker said, or git: then it is the commit that it was made on.
     """
@@ -45,12 +44,12 @@ def parse_stashes(text: str) -> list[Stash]:
     for record in filter(None, text.split("\0")):
         try:
             commit, committed, entry, message = record.split("\n", 3)
-            logged = _ENTRY.search(entry)
+            logged = re.search(_ENTRY, entry)
             # A stash that was dropped and is stored again is an old commit, and new on the stack.
             made = max(float(committed), float(logged[1]) if logged else 0.0)
         except ValueError:
             raise UnknownError("git's log of the stashes could not be understood") from None
-        match = _MESSAGE.fullmatch(message)
+        match = re.fullmatch(_MESSAGE, message)
         branch = match[1] if match and match[1] != _NO_BRANCH else ""
         stashes.append(Stash(commit, made, branch, match[2] if match else message))
     return stashes

@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gate.errors import UnknownError
@@ -28,12 +27,11 @@ MOST_NAMED = 10_000
 
 MONTH = 30 * 86400.0
 
-_COMMIT = re.compile("[0-9a-f]{40,64}")
+_COMMIT = "[0-9a-f]{40,64}"
 _LIMIT = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Stranded:
+class Stranded(NamedTuple):
     """A head, which came to where it is at `moved`, and how many commits are found nowhere else (`least`: at least so
     many); each is counted at one head. The newest was committed at `newest`; both in epoch seconds. `was_pushed`:
     another repository has had a branch for it that is not seen here any more. `doubt` says why it is not known whether
@@ -42,7 +40,7 @@ class Stranded:
 
     head: Head
     moved: float
-    count: int
+    total: int
     newest: float
     least: bool = False
     was_pushed: bool = False
@@ -52,11 +50,10 @@ class Stranded:
     def commits(self) -> Phrase:
         """How many, in words."""
         least = say("at least " if self.least else "")
-        return say("{}{} commit{}", least, self.count, say("" if self.count == 1 else "s"))
+        return say("{}{} commit{}", least, self.total, say("" if self.total == 1 else "s"))
 
 
-@dataclass(frozen=True, slots=True)
-class CommitSearch:
+class CommitSearch(NamedTuple):
     """Looks for stranded commits in the repository that `directory` lies in. `patterns` are how agents call their
     branches.
     """
@@ -231,4 +228,4 @@ def _ids(path: str) -> list[str]:
             lines = os.fsdecode(file.read(_LIMIT)).splitlines()
     except OSError:
         return []
-    return [match[0] for match in map(_COMMIT.match, lines) if match]
+    return [match[0] for line in lines if (match := re.match(_COMMIT, line))]

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.world.git import Git
@@ -35,7 +36,7 @@ CHUNK = 500
 
 # `claude-12ab-cwd` in a temp directory, whose path lost its separators: `tmpclaude-…`, `cWINDOWSTEMPclaude-…`
 # (anthropics/claude-code#17961)
-_DROPPED = re.compile(r"(?:.*(?i:tmp|temp))?claude-[0-9a-f]{4,16}-cwd", re.ASCII | re.DOTALL)
+_DROPPED = r"(?as)(?:.*(?i:tmp|temp))?claude-[0-9a-f]{4,16}-cwd"
 _RESERVED = frozenset(
     ("aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
 )
@@ -45,9 +46,7 @@ _ROOTS = tuple(root.removesuffix("*") for root in AGENT_ROOTS)
 
 # In an index of version 2 or 3 a path stands whole, behind its length or a flag, or behind a slash, and before a NUL.
 _MARKS = (MODE, b"-cwd\0", *(os.fsencode(root) for root in _ROOTS))
-_RESERVED_MARK = re.compile(
-    rb"[/\0\3\4](?:[nN][uU][lL]|[aA][uU][xX]|[pP][rR][nN]|[cC][oO][nNmM][1-9]?|[lL][pP][tT][1-9])\0"
-)
+_RESERVED_MARK = rb"[/\0\3\4](?:[nN][uU][lL]|[aA][uU][xX]|[pP][rR][nN]|[cC][oO][nNmM][1-9]?|[lL][pP][tT][1-9])\0"
 
 
 class Junk(enum.Enum):
@@ -59,8 +58,7 @@ class Junk(enum.Enum):
     NAMELESS = "a repository without a name"
 
 
-@dataclass(frozen=True, slots=True)
-class TakenIn:
+class TakenIn(NamedTuple):
     """One thing that a commit has and nobody meant to keep: its path from the worktree's root (a worktree's ends with a
     slash), how many files it stands for, and when it came, in epoch seconds, None where it is not there.
     """
@@ -182,7 +180,7 @@ def suspects_of(listed: str, fixtures: Collection[str] = (), known: Collection[s
 
 
 def _is_dropped(head: str, base: str) -> bool:
-    return base.endswith("-cwd") and head.startswith("100") and _DROPPED.fullmatch(base) is not None
+    return base.endswith("-cwd") and head.startswith("100") and re.fullmatch(_DROPPED, base) is not None
 
 
 def _agents_worktree(name: str) -> str:
@@ -217,7 +215,7 @@ def _is_marked(path: str) -> bool:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             if len(content) > LARGE or content[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
                 return True  # version 4 has no whole paths
-            return any(content.find(mark) >= 0 for mark in _MARKS) or _RESERVED_MARK.search(content) is not None
+            return any(content.find(mark) >= 0 for mark in _MARKS) or re.search(_RESERVED_MARK, content) is not None
 
 
 def _committed(git: Git, path: str, names: Sequence[str], main: Callable[[], str], deadline: float) -> frozenset[str]:
@@ -255,7 +253,7 @@ def untracked_droppings(git: Git, path: str, deadline: float) -> list[str]:
     return [
         name
         for name in listed.split("\0")
-        if _DROPPED.fullmatch(os.path.basename(name)) and _is_small(os.path.join(path, name), missing=False)
+        if re.fullmatch(_DROPPED, os.path.basename(name)) and _is_small(os.path.join(path, name), missing=False)
     ]
 
 

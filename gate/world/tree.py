@@ -16,8 +16,7 @@ import stat
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 DEEP = 40
 """Directories kept open at once, each in the one before (two descriptors each); what lies deeper waits its turn."""
@@ -33,8 +32,7 @@ _WENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """It is gone, or became a file or a link, since its name was read."""
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """What a directory holds, itself not counted.
 
     `bytes` are those allocated: no holes of sparse files, a file with several names once; but what clones share (APFS,
@@ -112,8 +110,7 @@ def _keep_biggest(biggest: list[tuple[int, str]], blocks: int, path: str) -> int
     return biggest[0][0]
 
 
-@dataclass(frozen=True)
-class Roots:
+class Roots(NamedTuple):
     """What patterns stand for: `found` by real path, `failed` as pattern and reason."""
 
     found: Mapping[str, os.stat_result]

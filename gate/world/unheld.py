@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.finding import DEBT, NOTE, UNKNOWN, Subject
@@ -65,8 +65,7 @@ def unfinished(pile: Pile) -> list[File]:
     return [*pile.half_made, *itertools.chain.from_iterable(files)]
 
 
-@dataclass(frozen=True, slots=True)
-class Bunch:
+class Bunch(NamedTuple):
     """Half-made packs, or journals, of one place, and what is known of them: `kind` is that of a finding about them,
     `words` say why, `cure` what clears them.
     """
@@ -157,8 +156,7 @@ def _can_be_its_git(process: Process, pack: File, processes: ProcessTable) -> bo
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(NamedTuple):
     """A file that is in no directory any more, and still takes space because a process has it open."""
 
     file: File

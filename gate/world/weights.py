@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.quote import Phrase, say
 from gate.units import size
 from gate.world.processes import Process, ProcessTable
 
 
-@dataclass(frozen=True)
-class Weight:
+class Weight(NamedTuple):
     """What some processes take: `cores` is the processor time of each as a share of the time since its start, in sum;
     `memory` is resident bytes, `ports` are those they listen on. Not `asked`: there was no time to ask all for ports.
     """
@@ -23,7 +22,8 @@ class Weight:
     ports: frozenset[int] = frozenset()
     asked: bool = True
 
-    def __add__(self, other: Weight) -> Weight:
+    def plus(self, other: Weight) -> Weight:
+        """That of both together."""
         return Weight(
             self.processes + other.processes,
             self.cores + other.cores,
@@ -48,5 +48,5 @@ def weigh_processes(processes: Sequence[Process], table: ProcessTable, now: floa
         asked = time.monotonic() < until
         cores = process.seconds / max(now - process.started, 1.0)
         ports = frozenset(table.ports(process.pid)) if asked else frozenset[int]()
-        total += Weight(1, cores, process.memory, ports, asked)
+        total = total.plus(Weight(1, cores, process.memory, ports, asked))
     return total

@@ -16,7 +16,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
@@ -38,8 +38,7 @@ CACHES = (
 """Names of what a build, an installation or a test run makes anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(NamedTuple):
     """What is known of a directory: `newest` is the last change that was seen, in epoch seconds; `idle` is False where
     that is not long ago, None where a later one could not be excluded. What would be lost with it follows (None: not
     established), and in `gaps` what could not be looked at.
@@ -156,16 +155,16 @@ def _with_what_git_skips(git: Git, path: str, life: Life, deadline: float) -> Li
     try:
         listed = os.fsdecode(git.run(path, "ls-files", "-v", "-z", timeout=deadline - time.monotonic())).split("\0")
     except UnknownError as error:
-        return replace(life, gaps=(say("what git does not look at could not be listed: {}", plainly(error)),))
+        return life._replace(gaps=(say("what git does not look at could not be listed: {}", plainly(error)),))
     skipped = [entry[2:] for entry in listed if entry[:1].islower() or entry[:1] == "S"]
     there = sum(os.path.lexists(os.path.join(path, name)) for name in skipped)
-    return replace(life, gaps=(say("{} that git was told not to look at", _count(there, "file")),)) if there else life
+    return life._replace(gaps=(say("{} that git was told not to look at", _count(there, "file")),)) if there else life
 
 
 def files_below(path: str, since: float, deadline: float) -> Life:
     """The life of a directory that is no worktree. One without a single file is not idle: nothing is left in it."""
     life = _look_at_files(path, since, deadline, lambda _: False)
-    return life if life.newest or life.gaps else replace(life, idle=False)
+    return life if life.newest or life.gaps else life._replace(idle=False)
 
 
 def _look_at_files(root: str, since: float, deadline: float, skip: Callable[[str], bool]) -> Life:

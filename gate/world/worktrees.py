@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gate.errors import UnknownError
 from gate.project import Project
@@ -24,14 +24,11 @@ AGENT_NAMES = ("*sweep*", "worktree-*")
 AGENT_LOCKS = ("claude session *", "claude agent *", "openclaw pid=*")
 """The reasons with which clients lock worktrees."""
 
-_BARE = re.compile(
-    rb"^[ \t]*\[core\][^\[]*?^[ \t]*bare[ \t]*(=[ \t]*\"?(true|yes|on|1)\"?[ \t]*)?\r?$", re.IGNORECASE | re.MULTILINE
-)
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_BARE = rb"(?im)^[ \t]*\[core\][^\[]*?^[ \t]*bare[ \t]*(=[ \t]*\"?(true|yes|on|1)\"?[ \t]*)?\r?$"
+_DRIVE = r"[A-Za-z]:[\\/]"
 
 
-@dataclass(frozen=True, slots=True)
-class Worktree:
+class Worktree(NamedTuple):
     """One worktree.
 
     `branch` is None for a detached HEAD, `locked` the reason of `git worktree lock` (None: not locked), `missing` says
@@ -85,7 +82,7 @@ def _is_bare(common: str, root: str) -> bool:
     texts = [_text(os.path.join(common, "config")) or ""]
     if "worktreeconfig" in texts[0].lower():
         texts.append(_text(os.path.join(common, "config.worktree")) or "")
-    if not any(_BARE.search(os.fsencode(text)) for text in texts):
+    if not any(re.search(_BARE, os.fsencode(text)) for text in texts):
         return False
     index = os.path.join(common, "index")
     return not os.path.lexists(index) or has_files_of(index, root, name_bytes(texts[0])) is False
@@ -96,7 +93,7 @@ def _linked(git_dir: str) -> Worktree | None:
     if not dot_git:
         # Somewhere there is a worktree of which nobody knows where; what looks at all of them must not miss that.
         return Worktree(git_dir, git_dir, branch=_branch(git_dir)) if _is_misled(git_dir) else None
-    if os.sep == "/" and _DRIVE.match(dot_git):  # Windows made it, and this is WSL or a container
+    if os.sep == "/" and re.match(_DRIVE, dot_git):  # Windows made it, and this is WSL or a container
         path, missing = dot_git.removesuffix("/.git"), True
     else:
         path = os.path.realpath(os.path.dirname(os.path.join(git_dir, dot_git)))

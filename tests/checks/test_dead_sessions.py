@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def copilot(world: World, pid: int = 59, age: float = 2 * DAY, hold: bool = True
 
 def living(world: World, pid: int = 19106, ticks: int | None = 2262767, state: str = "S", age: float = 3 * DAY) -> None:
     process = world.processes.add("claude", pid=pid, state=state, age=age)
-    world.processes._made[pid] = replace(process, ticks=ticks)
+    world.processes._made[pid] = process._replace(ticks=ticks)
 
 
 def show(value: object) -> str:
@@ -375,4 +374,4 @@ def test_whose_it_is(world: World) -> None:
     ended = Evidence(baselines=[Baseline({}, written=0.0)], ended=True, keeps=False)
     assert [part.kind for part in attribute(finding, ended)] == [DEBT]
     alive = Living(id=ID, written=0.0, worktree=str(world.root))
-    assert [part.kind for part in attribute(finding, replace(ended, living=[alive]))] == [DEFERRED]
+    assert [part.kind for part in attribute(finding, ended._replace(living=[alive]))] == [DEFERRED]

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,7 +164,7 @@ def test_one_that_was_made_in_a_session_is_an_agents(world: Days) -> None:
     world.wait()
     context = world.context(CHECK)
     assert [finding.kind for finding in CHECK.run(context)] == [NOTE]
-    context.worktrees = [replace(tree, made_in_session=not tree.main) for tree in context.worktrees]
+    context.worktrees = [tree._replace(made_in_session=not tree.main) for tree in context.worktrees]
     assert [finding.kind for finding in CHECK.run(context)] == [DEBT]
 
 
@@ -207,7 +206,7 @@ def test_one_that_a_session_is_in_is_not_spoken_of(world: Days) -> None:
     in_a_root_of_agents(world)
     world.wait(60)
     context = world.context(CHECK)
-    context.worktrees = [replace(tree, in_use=True) for tree in context.worktrees]
+    context.worktrees = [tree._replace(in_use=True) for tree in context.worktrees]
     assert list(CHECK.run(context)) == []
 
 

@@ -150,7 +150,7 @@ def test_what_was_in_a_worktree_that_is_gone_is_of_the_main_one(world: Forge) ->
 
 def test_of_many_commits_the_last_ones_are_shown() -> None:
     head = Head("refs/heads/x", "a" * 40, ())
-    remedy = str(stranded_remedy(stranded.Stranded(head, 0.0, count=500, newest=0.0), "/x"))
+    remedy = str(stranded_remedy(stranded.Stranded(head, 0.0, total=500, newest=0.0), "/x"))
     assert remedy.startswith(f"git -C /x log --oneline -20 {'a' * 12} shows them; ")
 
 
@@ -229,13 +229,9 @@ def test_references_in_tables(world: Forge) -> None:
     context = world.context(CHECK)
     (world.root / ".git/reftable").mkdir()
     heads = [world.root / ".git/HEAD", world.root / ".git/worktrees/task/HEAD"]
-    context.worktrees = [type(tree)(**{**fields(tree), "branch": None}) for tree in context.worktrees]
+    context.worktrees = [tree._replace(branch=None) for tree in context.worktrees]
     assert [said(finding).partition(",")[0] for finding in CHECK.run(context)] == expected
     assert all(head.exists() for head in heads)
-
-
-def fields(tree: object) -> dict[str, object]:
-    return {name: getattr(tree, name) for name in tree.__slots__}  # type: ignore[attr-defined]
 
 
 def test_a_corrupt_object_is_unknown_and_names_itself(world: Forge) -> None:

@@ -6,6 +6,7 @@ import ast
 import json
 import keyword
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -425,7 +426,7 @@ def test_whatever_it_is_called_the_check_is_python_and_says_what_was_asked_for(
     except GateError:
         return
     label = words.default_label(name)
-    assert words.LABEL.fullmatch(label)
+    assert re.fullmatch(words.LABEL, label)
     plan = in_directory(Wanted(name, label, kind, "project", summary, ""), "/checks")
     tree = ast.parse(plan.check.text)
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Return) and isinstance(node.value, ast.Call))

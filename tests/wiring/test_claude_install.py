@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,7 @@ class Home:
         return self.settings.read_bytes() if self.settings.exists() else None
 
     def install(self, version: str = "1") -> claude_install.Change:
-        self.place = replace(self.place, now=self.place.now + 60)
+        self.place = self.place._replace(now=self.place.now + 60)
         return claude_install.install("user", self.place, lambda: installation(version))
 
     def uninstall(self) -> claude_install.Change:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +235,7 @@ def test_a_start_time_in_the_lock_counts_where_its_file_was_touched_later(world:
 def test_a_start_in_ticks_is_compared_exactly(world: World) -> None:
     process = world.processes.add("claude", pid=4242, age=60)
     assert fate(world, Holder(4242, ticks=99), age=0) is Fate.ALIVE  # a system that does not count so
-    world.processes._made[4242] = replace(process, ticks=8675309)
+    world.processes._made[4242] = process._replace(ticks=8675309)
     assert fate(world, Holder(4242, ticks=8675309)) is Fate.ALIVE  # though the lock looks older: the clock was set
     assert fate(world, Holder(4242, ticks=8675310), age=0) is Fate.RECYCLED
     assert fate(world, Holder(4242), age=0) is Fate.ALIVE

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import os
 import pty
 import signal
@@ -15,8 +16,8 @@ from gate.clock import Clock
 from gate.errors import UnknownError
 from gate.liveness import running_below
 from gate.testing import FakeProcessTable
-from gate.world import processes
-from gate.world.processes import Process, ProcessTable, _from_proc, _from_psutil
+from gate.world import processes, psutil_view
+from gate.world.processes import Process, ProcessTable, _from_proc
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
 WAIT = "echo; read -r _"
@@ -54,11 +55,26 @@ def test_both_ways_of_reading_see_the_same_processes() -> None:
     with child("sh", "-c", WAIT) as process, child("sh", "-c", WAIT) as zombie:
         become_zombie(zombie)
         by_proc = {one.pid: one for one in _from_proc("/proc")}
-        by_psutil = {one.pid: one for one in _from_psutil()}
+        by_psutil = {one.pid: one for one in psutil_view.list_processes()}
         for pid in (os.getpid(), process.pid, zombie.pid):
             one, other = by_proc[pid], by_psutil[pid]
             assert (one.ppid, one.name, one.state == "Z") == (other.ppid, other.name[:15], other.state == "Z")
             assert abs(one.started - other.started) < 0.02
+
+
+@linux
+def test_both_ways_of_asking_get_the_same_answers(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "called (deleted)").mkdir()
+    for directory in ("gone", "called (deleted)"):
+        with child("sh", "-c", WAIT, "a b", "", cwd=tmp_path / directory, env={"A": "b=c", "B": ""}) as process:
+            if directory == "gone":
+                (tmp_path / directory).rmdir()
+            table = ProcessTable()
+            assert table.directory(process.pid) == str(tmp_path / directory)
+            assert table.arguments(process.pid) == psutil_view.ask(process.pid, "cmdline")
+            assert table.directory(process.pid) == psutil_view.ask(process.pid, "cwd")
+            assert table.environ(process.pid) == psutil_view.ask(process.pid, "environ")
 
 
 def test_the_table_is_read_once() -> None:
@@ -74,8 +90,9 @@ def test_the_table_is_read_once() -> None:
 def test_a_key_is_a_processs_own_and_does_not_move_with_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     with child("sh", "-c", WAIT) as process:
         before = ProcessTable().get(process.pid)
-        boot_time = psutil.boot_time()
-        monkeypatch.setattr(psutil, "boot_time", lambda: boot_time + 1)  # it is rounded, and the clock is set
+        boot_time = processes._boot_time("/proc")
+        assert boot_time == psutil.boot_time()
+        monkeypatch.setattr(processes, "_boot_time", lambda _: boot_time + 1)  # it is rounded, and the clock is set
         after = ProcessTable().get(process.pid)
         assert before is not None
         assert after is not None
@@ -92,10 +109,14 @@ def test_a_table_that_hides_the_asker_is_unknown_and_not_empty(tmp_path: Path) -
     (tmp_path / "1" / "stat").write_bytes(Path("/proc/1/stat").read_bytes())
     (tmp_path / "2").mkdir()
     (tmp_path / "self").mkdir()
+    (tmp_path / "stat").write_text("cpu  1 2\nbtime 1796000000\n")
     with pytest.raises(UnknownError, match="hides the process table"):
         list(_from_proc(str(tmp_path)))
     with pytest.raises(UnknownError, match=r"missing cannot be read: No such file or directory$"):
         list(_from_proc(str(tmp_path / "missing")))
+    (tmp_path / "stat").write_text("cpu  1 2\n")
+    with pytest.raises(UnknownError, match=r"stat does not say when the machine started$"):
+        list(_from_proc(str(tmp_path)))
 
 
 def test_programs_by_name(tmp_path: Path) -> None:
@@ -170,14 +191,17 @@ def test_what_may_not_be_inspected_is_unknown_and_has_no_tag(monkeypatch: pytest
     def deny(process: psutil.Process) -> None:
         raise psutil.AccessDenied(process.pid)
 
-    def forbid(path: str, mode: str) -> None:
+    def forbid(path: str, mode: str = "") -> None:
         raise PermissionError(13, "Permission denied")
 
-    for question in ("cmdline", "cwd", "environ"):
+    table, pid = ProcessTable(), os.getpid()
+    questions = ("cmdline", "cwd", "environ")
+    for question in questions:
         monkeypatch.setattr(psutil.Process, question, deny)
     monkeypatch.setattr(processes, "open", forbid, raising=False)
-    table, pid = ProcessTable(), os.getpid()
-    for ask in (table.arguments, table.directory, table.environ):
+    monkeypatch.setattr(os, "readlink", forbid)
+    asked = [functools.partial(psutil_view.ask, question=question) for question in questions]
+    for ask in (table.arguments, table.directory, table.environ, *asked):
         with pytest.raises(UnknownError, match=rf"^process {pid} may not be inspected \(.+\)$"):
             ask(pid)
     assert table.tag(pid) is None
@@ -276,7 +300,7 @@ def test_what_a_process_takes_is_told(tmp_path: Path) -> None:
         process.stdout.readline()
         table = ProcessTable()
         assert table.ports(process.pid) == [port]
-        by_psutil = {one.pid: one for one in _from_psutil()}[process.pid]
+        by_psutil = {one.pid: one for one in psutil_view.list_processes()}[process.pid]
         for found in (table.get(process.pid), by_psutil):
             assert found is not None
             assert found.seconds >= 0.1

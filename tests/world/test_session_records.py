@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def record(here: Here = HOST, **more: Any) -> SessionRecord:
 def table(ticks: int | None = None, pid: int = 500, age: float = 2_000_000.0, state: str = "S") -> FakeProcessTable:
     processes = FakeProcessTable(Clock(now=NOW, boot="a-boot"))
     process = processes.add("claude", pid=pid, age=age, state=state)
-    processes._made[pid] = replace(process, ticks=ticks)
+    processes._made[pid] = process._replace(ticks=ticks)
     return processes
 
 
@@ -123,8 +122,8 @@ def test_a_lock_tells_wherever_it_is_seen() -> None:
     lock = SessionRecord(COPILOT, "s", "/x", "/app", "in use", NOW - 1000, Holder(500), placed=True, hold="/no/where")
     assert fate_of_session(lock, nobody(), CONTAINER) is Fate.DEAD
     assert fate_of_session(lock, table(), CONTAINER) is Fate.ALIVE
-    assert fate_of_session(replace(lock, placed=False), nobody(), CONTAINER) is Fate.ELSEWHERE
-    assert fate_of_session(replace(lock, placed=False), nobody(), HOST) is Fate.DEAD
+    assert fate_of_session(lock._replace(placed=False), nobody(), CONTAINER) is Fate.ELSEWHERE
+    assert fate_of_session(lock._replace(placed=False), nobody(), HOST) is Fate.DEAD
 
 
 @pytest.mark.parametrize(
