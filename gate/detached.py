@@ -18,6 +18,7 @@ from gate.examination import judge
 from gate.finding import UNKNOWN
 from gate.ledger import END_ALONE, ENDING, Record
 from gate.liveness import is_alive
+from gate.pruning import prune
 from gate.sessions import ended_elsewhere
 from gate.settlement import settle
 from gate.site import Look, Site
@@ -72,6 +73,7 @@ def finish(site: Site, session: str) -> None:
         return
     settle(site, survey(site, look, mine, limit=FINISHER), finished=session)
     fired.note(site.state.directory, mine.client, fired.FINISHED, site.clock.now())
+    prune(site.state.root, site.clock)
 
 
 def complete(site: Site, session: str) -> None:

@@ -30,7 +30,7 @@ def note(project_dir: str, client: str, moment: str, now: float) -> None:
         rows[client] = {**rows.pop(client, {}), moment: now}
         kept = list(rows)[-MOST_CLIENTS:]
         value = {row: {name: rfc3339(when) for name, when in rows[row].items()} for row in kept}
-        files.write(_path(project_dir), jsontext.dumps(value).encode("ascii"))
+        files.write(path(project_dir), jsontext.dumps(value).encode("ascii"))
     except (StateError, ValueError, OverflowError):
         return
 
@@ -38,7 +38,7 @@ def note(project_dir: str, client: str, moment: str, now: float) -> None:
 def read(project_dir: str) -> dict[str, dict[str, float]]:
     """For each client the times (epoch seconds) of what fired; empty where nothing did, or nothing can be read."""
     try:
-        value = jsontext.loads((files.read(_path(project_dir)) or b"{}").decode("ascii"))
+        value = jsontext.loads((files.read(path(project_dir)) or b"{}").decode("ascii"))
         return {
             str(client): {name: parse_rfc3339(row[name]) for name in MOMENTS if name in row}
             for client, row in value.items()
@@ -47,5 +47,6 @@ def read(project_dir: str) -> dict[str, dict[str, float]]:
         return {}
 
 
-def _path(project_dir: str) -> str:
+def path(project_dir: str) -> str:
+    """The file that a project's times are kept in."""
     return os.path.join(project_dir, "fired.json")

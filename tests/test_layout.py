@@ -12,39 +12,18 @@ import gate
 GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
     {
-        "",
-        "errors",
-        "clock",
-        "jsontext",
-        "directories",
-        "files",
-        "quote",
-        "units",
-        "spelling",
-        "finding",
-        "tags",
+        "", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "spelling", "finding", "tags",
         "detach",
     },
     {"payload", "project", "liveness", "stamp", "trail", "world"},
     {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "waivers", "trust", "api"},
     {
-        "soundness",
-        "own_checks",
-        "registry",
-        "suite",
-        "attribution",
-        "report",
-        "baseline",
-        "neighbours",
-        "examination",
-        "kin",
-        "own_findings",
-        "settlement",
-        "survey",
+        "soundness", "own_checks", "registry", "suite", "attribution", "report", "baseline", "neighbours",
+        "examination", "kin", "own_findings", "settlement", "pruning", "survey",
     },
     {"clients", "diagnosis", "output", "scaffold", "wiring", "sessions", "boundary", "silent", "detached"},
     {"commands", "__main__", "testing"},
-]
+]  # fmt: skip
 
 
 def room(module: str) -> str:

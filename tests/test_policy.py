@@ -29,6 +29,7 @@ MAY = {
     "gate/marker.py": {WRITE},
     "gate/output/console.py": {WRITE},  # standard output, under another encoding
     "gate/own_checks.py": {CODE},  # the user's own checks, and the project's that are trusted
+    "gate/pruning.py": {DELETE},  # what the state keeps of projects that are gone
     "gate/registry.py": {CODE},  # the built-in checks, by their names
     "gate/scaffold/writing.py": {WRITE, DELETE},  # `gate new`, and only what it made
     "gate/silent.py": {CODE, WRITE},  # its own modules, by their names; /dev/null
