@@ -130,8 +130,8 @@ def local_day(seconds: float) -> str:
 
 def _boot_id() -> str:
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:  # as text it would import a codec
+            return file.read().strip().decode("ascii")
     except OSError:
         return _sysctl("kern.bootsessionuuid") if sys.platform == "darwin" else ""
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import psutil
 import pytest
+from kit import PYTHON, SILENT, Machine, green
 
 import gate
 
 ROOT = Path(gate.__file__).parent.parent
 MODULES = ("clock", "jsontext", "directories", "files", "project", "liveness", "stamp", "marker", "ledger", "verdict",
-           "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "silent")  # fmt: skip
+           "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "fired", "sessions")  # fmt: skip
+"""Of this package, beside `silent` itself, which runs as a program."""
+
 FORBIDDEN = ("re", "json", "dataclasses", "typing", "datetime", "hashlib", "subprocess", "pathlib", "tomllib",
              "collections", "inspect", "enum", "functools", "operator", "contextlib", "tempfile", "shutil", "threading",
              "random", "locale", "logging", "socket", "urllib", "importlib.metadata", "psutil", "pluggy", "orjson",
@@ -69,7 +75,7 @@ def loaded(code: str, *arguments: str | Path) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", [*MODULES, "silent"])
 def test_a_module_of_the_silent_path_imports_nothing_that_costs(module: str) -> None:
     assert not loaded(IMPORT, ROOT, module).intersection(FORBIDDEN)
 
@@ -80,6 +86,74 @@ def test_a_green_start_uses_nothing_that_costs(tmp_path: Path) -> None:
     assert not found.intersection(FORBIDDEN)
     ours = {name for name in found if name.partition(".")[0] == "gate"}
     assert ours <= {"gate"} | {f"gate.{name}" for name in MODULES}
+
+
+DONE = [
+    "reads /proc/sys/kernel/random/boot_id",
+    "reads STATE/marker.json",
+    "reads STATE/sessions",
+    "reads HERE/home/.claude/sessions",
+    "writes STATE/sessions/.one.json.tmp",
+    "renames STATE/sessions/.one.json.tmp",
+    "reads STATE/fired.json",
+    "writes STATE/.fired.json.tmp",
+    "renames STATE/.fired.json.tmp",
+    "reads HERE/config/checks",
+    "writes STATE/sessions/one.baseline.lock",
+    "os.fork",
+    "writes HERE/said",
+]
+"""What a green start reads, writes and starts, in order, however many projects there are; other sessions add a record
+each. Beside it, it asks `/proc` for itself and its ancestors. The last line is the test's own."""
+
+WATCHED = """
+import os, sys
+before, events, leave, _, script, said, *arguments = set(sys.modules), [], os._exit, *sys.argv
+
+def watch(event, parameters):
+    if event in ("open", "os.listdir", "os.scandir"):
+        events.append(f"reads {parameters[0]}" if not isinstance(parameters[0], int) else "")
+        if event == "open" and parameters[2] & (os.O_WRONLY | os.O_RDWR):
+            events[-1] = f"writes {parameters[0]}"
+    elif event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"):
+        events.append(f"{event.partition('.')[2]}s {parameters[0]}")
+    elif event.startswith(("os.fork", "os.exec", "os.spawn", "os.posix_spawn", "os.system", "subprocess", "socket")):
+        events.append(event)
+
+def tell(code):
+    if os.getpid() == me:
+        modules = sorted(set(sys.modules) - before)
+        os.write(os.open(said, os.O_WRONLY | os.O_CREAT), "\\n".join([" ".join(modules), *events]).encode())
+    leave(code)
+
+me, os._exit, sys.argv = os.getpid(), tell, [script, *arguments]
+sys.addaudithook(watch)
+with open(script) as file:
+    exec(compile(file.read(), script, "exec"), {"__name__": "__main__", "__file__": script})
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the system is asked in other ways")
+def test_a_green_start_does_just_this(tmp_path: Path) -> None:
+    machine = Machine(tmp_path.resolve())
+    project = machine.repository()
+    green(machine, project)
+    payload = {"session_id": "one", "cwd": str(project), "hook_event_name": "SessionStart", "source": "startup"}
+    command = [PYTHON, "-I", "-S", "-c", WATCHED, SILENT, machine.directory / "said", "start", "--client", "claude"]
+    done = subprocess.run(
+        command, input=json.dumps(payload).encode(), cwd=project, env=machine.environ, capture_output=True, check=True
+    )
+    machine.settle()
+    assert (done.stdout, done.stderr) == (b"", b"")
+    modules, *events = (machine.directory / "said").read_text().splitlines()
+    ours = {f"gate.{name}" for name in MODULES} | {"gate"}
+    assert set(modules.split()) == ours | {"__future__", "_blake2", "_json", "errno", "fcntl", "select"}
+    installed = (str(SILENT.parents[1]), sysconfig.get_path("stdlib"))
+    seen = [event for event in events if not event.removeprefix("reads ").startswith(installed)]
+    places = {str(machine.project_dir()): "STATE", str(machine.directory): "HERE"}
+    for place, name in places.items():
+        seen = [event.replace(place, name) for event in seen]
+    assert [re.sub(r"\.\d+\.tmp$", ".tmp", event) for event in seen if not re.search(r"/proc/\d+/stat$", event)] == DONE
 
 
 WITHOUT_PROC = """
