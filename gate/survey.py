@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -189,11 +190,19 @@ def _context_maker(
     if mine is not None and mine.state != ENDING:
         in_use.add(mine.worktree)
 
+    lock, listed = threading.Lock(), list[Worktree]()
+
+    def worktrees() -> list[Worktree]:
+        with lock:  # once for all checks: with 300 of them each list takes a while
+            if not listed:
+                listed.extend(_with_sessions(tree, in_use, look.records, made) for tree in list_worktrees(site.project))
+            return list(listed)
+
     def make(check: Check, deadline: float) -> Context[Any]:
         return Context(
             options=configuration.options(check.name),
             project=site.project,
-            worktrees=[_with_sessions(tree, in_use, look.records, made) for tree in list_worktrees(site.project)],
+            worktrees=worktrees(),
             clock=site.clock,
             environ=site.environ,
             processes=processes,

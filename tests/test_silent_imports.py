@@ -17,7 +17,8 @@ import gate
 
 ROOT = Path(gate.__file__).parent.parent
 MODULES = ("clock", "jsontext", "directories", "files", "project", "liveness", "stamp", "marker", "ledger", "verdict",
-           "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "fired", "sessions")  # fmt: skip
+           "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "fired",
+           "sessions")  # fmt: skip
 """Of this package, beside `silent` itself, which runs as a program."""
 
 FORBIDDEN = ("re", "json", "dataclasses", "typing", "datetime", "hashlib", "subprocess", "pathlib", "tomllib",
