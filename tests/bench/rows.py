@@ -304,7 +304,7 @@ def memory(name: str, build: Callable[[Machine], Any], processes: int) -> Callab
 
 BARE = "`python -I -c pass`"
 STATUSES = "`git status` in each, in a row"
-FULL = 'max_files = 100_000_000\nmax_size = "1TiB"'
+FULL = 'max_files = 100_000_000\nmax_bytes = "1TiB"'
 MEBIBYTES: dict[str, Any] = {"unit": "MiB", "adds": True, "runs": 3}
 
 ROWS = [
