@@ -44,12 +44,13 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that `args` begin with. Raises NoSuchCommandError."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            hint = _meant(args[0], self.names) or f"there are {', '.join(self.list_commands(ctx))}"
+            hint = meant(args[0], self.names) or f"there are {', '.join(self.list_commands(ctx))}"
             raise NoSuchCommandError(f"{args[0]}: no such command; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
-def _meant(word: str, words: Iterable[str]) -> str:
+def meant(word: str, words: Iterable[str]) -> str:
+    """A question after the nearest of `words`; empty where none is near."""
     near = nearest(word, words, likeness=0.7)
     return f"did you mean {near}?" if near else ""
 
@@ -77,7 +78,7 @@ def _nearest_option(error: click.NoSuchOption) -> str:
     if error.ctx is None:
         return ""
     options = [option for param in error.ctx.command.get_params(error.ctx) for option in param.opts]
-    return _meant(error.option_name, [option for option in options if option.startswith("-")])
+    return meant(error.option_name, [option for option in options if option.startswith("-")])
 
 
 def _name_of(param: click.Parameter) -> str:

@@ -214,6 +214,11 @@ def test_no_colour_off_a_terminal_and_nothing_on_stderr(machine: Machine, projec
     assert done.stderr == b""
 
 
+def let_be_interrupted() -> None:
+    """What a shell starts in the background ignores interrupts, and so does all that it starts: perhaps these tests."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_exits_130(machine: Machine, project: Path) -> None:
     checks = machine.directory / "config" / "checks"
     checks.mkdir(mode=0o700)
@@ -225,7 +230,9 @@ def test_an_interrupt_exits_130(machine: Machine, project: Path) -> None:
         "@hookimpl\ndef gate_check():\n"
         "    return Check(name='slow', label='SLOW', summary='slow', run=find, incident='# Slow\\nnobody knew why.')\n"
     )
-    with subprocess.Popen([GATE, "run"], cwd=project, env=machine.environ, stdout=-1, stderr=-1) as process:
+    with subprocess.Popen(
+        [GATE, "run"], cwd=project, env=machine.environ, stdout=-1, stderr=-1, preexec_fn=let_be_interrupted
+    ) as process:
         fifo.read_bytes()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

@@ -9,7 +9,7 @@ import pytest
 from kit import Machine
 
 from gate.commands.cli import COMMANDS
-from gate.commands.usage import nearest, one_line
+from gate.commands.usage import meant, one_line
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_nothing_typed_is_answered_with_the_help_on_standard_error(machine: Mach
 
 
 def test_a_far_word_is_not_proposed() -> None:
-    assert nearest("--al", ["--help", "--format"]) == ""
-    assert nearest("x" * 100_000, ["status"]) == ""
+    assert meant("--al", ["--help", "--format"]) == ""
+    assert meant("x" * 100_000, ["status"]) == ""
 
 
 def test_an_error_without_a_context_has_a_line_too() -> None:
