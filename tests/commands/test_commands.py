@@ -231,7 +231,12 @@ def test_an_interrupt_exits_130(machine: Machine, project: Path) -> None:
         "    return Check(name='slow', label='SLOW', summary='slow', run=find, incident='# Slow\\nnobody knew why.')\n"
     )
     with subprocess.Popen(
-        [GATE, "run"], cwd=project, env=machine.environ, stdout=-1, stderr=-1, preexec_fn=let_be_interrupted
+        [GATE, "run"],
+        cwd=project,
+        env=machine.environ,
+        stdout=-1,
+        stderr=-1,
+        preexec_fn=let_be_interrupted,  # noqa: PLW1509
     ) as process:
         fifo.read_bytes()
         process.send_signal(signal.SIGINT)
