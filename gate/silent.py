@@ -1,19 +1,14 @@
 """The silent path: what runs at every start and end of every session, and says nothing when all is well.
 
-A client's hook runs this file as a program, `PYTHON -I -S …/gate/silent.py start --client claude`; `gate hook …` calls
-it too. Until there is something to say it imports the standard library's cheapest modules only; everything else is
-behind `_wake`.
+A client's hook comes here by `gate/hook.py`, and `gate hook …` does too. Until there is something to say it imports the
+standard library's cheapest modules only; everything else is behind `_awake`.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-
-if __name__ == "__main__":
-    # -I and -S keep the working directory and site-packages away; at the end of the path nothing of the standard
-    # library is shadowed by what lies beside this package.
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from gate import detach, files, fired, payload
 from gate.clients import NAMES
@@ -181,7 +176,8 @@ def follow(site: Site, task: str, session: str, keep: int = -1, baseline: bool =
     held = files.Lock(site.state.ledger.baseline_lock_path(session))
     if baseline and held.acquire():
         keep = held.fd
-    command = detach.own_command(os.path.abspath(__file__), task, site.project.root, session, str(keep))
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook.py")
+    command = detach.own_command(program, task, site.project.root, session, str(keep))
     return detach.detach(command, without_tags(site.environ), keep=[keep] if keep >= 0 else [])
 
 
@@ -198,7 +194,8 @@ def was_told(look: Look, event: Event) -> bool:
 
 
 def _awake(name: str) -> Any:
-    """A module of the full path. From here on site-packages are needed."""
+    """A module of the full path. From here on site-packages are needed, and what is no longer needed is let go."""
+    gc.enable()
     if sys.flags.no_site and "site" not in sys.modules:
         import site
 
@@ -246,12 +243,3 @@ def _write(text: str) -> None:
             data = data[os.write(_out, data) :]
     except OSError:
         pass  # the client no longer listens
-
-
-if __name__ == "__main__":
-    code = main(sys.argv[1:])
-    try:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-    finally:
-        os._exit(code)  # an interpreter's orderly shutdown costs a sixth of the whole start

@@ -34,7 +34,7 @@ class Regular:
         # A bare path, whose own .pth files are not read: the editable installation's is one.
         purelib.joinpath("outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
         self.python = root / "bin" / "python"
-        self.silent = purelib / "gate" / "silent.py"
+        self.silent = purelib / "gate" / "hook.py"
         self.gate = root / "bin" / "gate"
         for script in (self.gate, self.gate.with_name("session-gate")):
             script.write_text(f"#!{self.python}\nimport sys\nfrom gate.__main__ import main\nsys.exit(main())\n")

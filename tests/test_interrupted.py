@@ -58,7 +58,7 @@ class Scenario:
             "GATE_TEST_INTERPRETER": str(self.interpreter),
         }
         subprocess.run(
-            [self.interpreter, self.package / "silent.py", self.boundary, "--client", "claude"],
+            [self.interpreter, self.package / "hook.py", self.boundary, "--client", "claude"],
             input=json.dumps(payload).encode(),
             env=environ,
             cwd=self.project,

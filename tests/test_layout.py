@@ -21,7 +21,7 @@ FLOORS = [
         "soundness", "own_checks", "registry", "suite", "attribution", "report", "baseline", "neighbours",
         "examination", "kin", "own_findings", "settlement", "pruning", "survey",
     },
-    {"clients", "diagnosis", "output", "scaffold", "wiring", "sessions", "boundary", "silent", "detached"},
+    {"clients", "diagnosis", "output", "scaffold", "wiring", "sessions", "boundary", "silent", "hook", "detached"},
     {"commands", "__main__", "testing"},
 ]  # fmt: skip
 

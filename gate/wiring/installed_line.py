@@ -31,7 +31,7 @@ _PLAIN = "PYTHONPATH= PYTHONHOME="
 
 class Installation(NamedTuple):
     """Where this program is installed, all absolute: the interpreter (not resolved: in a virtual environment it is a
-    link out of it, and only under its own name it finds the environment), `gate/silent.py`, and the console script,
+    link out of it, and only under its own name it finds the environment), `gate/hook.py`, and the console script,
     empty where there is none.
     """
 

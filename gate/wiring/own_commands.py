@@ -20,7 +20,7 @@ _REDIRECTIONS = frozenset((">", ">>", "<", ">&", "&>", ">|"))
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh"))
 _PREFIXES = (("exec",), ("command",), ("env",), ("uvx",), ("uv", "tool", "run"), ("uv", "run"), ("pipx", "run"))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_MENTION = re.compile(r"(?<!\w)gate['\"]?\s+hook\s|/gate/silent\.py")
+_MENTION = re.compile(r"(?<!\w)gate['\"]?\s+hook\s|/gate/hook\.py")
 
 
 def boundary_of(command: str, client: str, arguments: Sequence[str] | None = None) -> str:
@@ -88,7 +88,7 @@ def _of_words(words: Sequence[str], client: str) -> str:
             program, rest = "gate", rest[2:]
         elif rest:
             words, rest = rest[:1], rest[1:]
-    if words[0].split("/")[-2:] == ["gate", "silent.py"]:
+    if words[0].split("/")[-2:] == ["gate", "hook.py"]:
         return _boundary(rest, client)
     if program in ("gate", "session-gate") and rest[:1] == ["hook"]:
         return _boundary(rest[1:], client)

@@ -21,7 +21,7 @@ def find_installation() -> Installation:
     package = os.path.dirname(os.path.abspath(next(iter(gate.__path__))))
     return Installation(
         python=sys.executable,
-        silent=os.path.join(package, "gate", "silent.py"),
+        silent=os.path.join(package, "gate", "hook.py"),
         script=_console_script(_script_directories()),
     )
 

@@ -28,7 +28,7 @@ MOST_POINTS = 60
 
 
 def installation(version: str = "1") -> Installation:
-    return Installation(f"/opt/gate-{version}/bin/python", "/opt/gate/silent.py", "/opt/bin/session-gate")
+    return Installation(f"/opt/gate-{version}/bin/python", "/opt/gate/hook.py", "/opt/bin/session-gate")
 
 
 class Home:

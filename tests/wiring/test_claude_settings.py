@@ -49,7 +49,7 @@ def test_in_a_home_that_is_the_project_the_projects_settings_are_not_meant(envir
 
 
 def installation() -> Installation:
-    return Installation("/python", "/silent.py", "/session-gate")
+    return Installation("/python", "/hook.py", "/session-gate")
 
 
 def test_a_home_that_is_the_project_is_one_file(environ: dict[str, str]) -> None:

@@ -38,7 +38,7 @@ class Tree:
         self.path = path
         self.python = path / "bin" / "python"
         (self.python_lib,) = (path / "lib").glob("python*")
-        self.silent = self.python_lib / "site-packages" / "gate" / "silent.py"
+        self.silent = self.python_lib / "site-packages" / "gate" / "hook.py"
         self.silent.parent.mkdir()
         self.script = path / "bin" / "session-gate"
         self.put(self.silent, ANSWER.replace("{name}", "silent"))
@@ -355,7 +355,7 @@ def test_the_real_gate_answers_through_both_lines(machine: Machine, project: Pat
     (project / "left.py").write_text("")
     package = Path(next(iter(gate.__path__)))
     script = Path(sys.executable).parent / "session-gate"
-    installation = Installation(sys.executable, str(package / "silent.py"), str(script))
+    installation = Installation(sys.executable, str(package / "hook.py"), str(script))
     lines = {
         "absolute": absolute_line(installation, "start", "claude", "/s.json", claude.render_start),
         "script": absolute_line(

@@ -20,7 +20,7 @@ def test_the_interpreter_is_named_as_it_was_started_and_not_where_its_link_leads
     found = find_installation()
     assert found.python == sys.executable
     assert os.path.isfile(found.silent)
-    assert Path(found.silent).samefile(Path(next(iter(gate.__path__))) / "silent.py")
+    assert Path(found.silent).samefile(Path(next(iter(gate.__path__))) / "hook.py")
     assert os.access(found.script, os.X_OK)
     assert os.path.basename(found.script) == "session-gate"
 
