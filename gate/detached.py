@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from gate import files, fired
 from gate.baseline import read_baseline, write_baseline
+from gate.detach import settle_down
 from gate.errors import GateError
 from gate.examination import judge
 from gate.finding import UNKNOWN
@@ -40,6 +41,7 @@ DEADLINE = OWNER_PATIENCE + BASELINE_PATIENCE + FINISHER + 10.0
 
 def main(words: Sequence[str]) -> int:
     """`finish|complete ROOT SESSION FD`; FD is a lock that this process holds as long as it lives, or -1."""
+    settle_down()
     task, root, session, fd = words[0], words[1], words[2], int(words[3])
     watchdog = threading.Timer(DEADLINE, os._exit, args=(1,))
     watchdog.daemon = True

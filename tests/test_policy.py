@@ -23,7 +23,7 @@ MAY = {
     "gate/clients/claude.py": {WRITE},  # the file that the client names for exports
     "gate/commands/run.py": {CODE},  # the module of a form of output, by its name
     "gate/commands/usage.py": {CODE},  # a command's own module, by its name
-    "gate/detach.py": {START, WRITE},  # the gate's own detached process, with /dev/null for its streams
+    "gate/detach.py": {START},  # the gate's own detached process
     "gate/files.py": {SIGNAL, WRITE, DELETE},  # the state; signal 0 asks whether a writer lives
     "gate/liveness.py": {SIGNAL},  # signal 0
     "gate/marker.py": {WRITE},

@@ -101,7 +101,8 @@ DONE = [
     "renames STATE/.fired.json.tmp",
     "reads HERE/config/checks",
     "writes STATE/sessions/one.baseline.lock",
-    "os.fork",
+    "reads /proc/self/fd",
+    "os.posix_spawn",
     "writes HERE/said",
 ]
 """What a green start reads, writes and starts, in order, however many projects there are; other sessions add a record
