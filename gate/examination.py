@@ -12,7 +12,7 @@ from gate.clock import rfc3339
 from gate.finding import SKIPPED, UNKNOWN
 from gate.kin import sessions_over
 from gate.ledger import END_ALONE, ENDING, SHELL, Record
-from gate.marker import UNWRITTEN, Marker
+from gate.marker import UNANSWERED, UNWRITTEN, Marker
 from gate.neighbours import Neighbours
 from gate.own_findings import config_findings, plugin_findings
 from gate.quote import name
@@ -101,8 +101,10 @@ def _quiet(site: Site, look: Look, surveyed: Survey, ended: Sequence[Record]) ->
     away). So this is what a green start would take into its baseline; that something else is red makes no difference.
     """
     mine, marker = surveyed.mine, look.marker
-    if mine is None or surveyed.by_hand or mine.source == END_ALONE or marker is None or marker.retired == UNWRITTEN:
+    if mine is None or surveyed.by_hand or mine.source == END_ALONE or marker is None:
         return None
+    if marker.retired in (UNWRITTEN, UNANSWERED):
+        return None  # a session was here that left no record
     if surveyed.when - marker.when > marker.stale_after:
         return None  # a marker that old is no evidence of what has run since
     if any(record.alive is None or not _is_of_earlier_boot(record, site) for record in ended):

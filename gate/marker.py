@@ -25,9 +25,10 @@ STALE_AFTER = 7 * 86400.0
 """Seconds: a week-old green is no evidence."""
 
 UNWRITTEN = "unwritten"
+UNANSWERED = "unanswered"
 DOUBTED = "doubted"
-"""Why a marker was retired: what was to be said after it could not be written; or another project's suite saw something
-that belongs here."""
+"""Why a marker was retired: what was to be said after it could not be written; a session of which there is no record
+got no answer from a file system; or another project's suite saw something that belongs here."""
 
 _RED = ("debt", "unknown")
 
@@ -198,6 +199,7 @@ class MarkerFile:
         self.path = os.path.join(project_dir, "marker.json")
         self.retired_paths = {
             UNWRITTEN: os.path.join(project_dir, "marker.retired.json"),
+            UNANSWERED: os.path.join(project_dir, "marker.unanswered.json"),
             DOUBTED: os.path.join(project_dir, "marker.doubted.json"),
         }
 

@@ -7,11 +7,14 @@ it, without starting git: this is on the silent path.
 
 from __future__ import annotations
 
+import errno
 import os
+
+from gate.errors import GateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 NOWHERE = ".git leads to a directory that is not there"
 NO_REPOSITORY = ".git leads to a directory that is no repository"
@@ -52,6 +55,20 @@ def project_key(identity: str) -> str:
     return (tail.strip(".-")[:40] or "root") + "-" + digest(os.fsencode(identity))
 
 
+def keys_above(directory: str) -> Iterator[str]:
+    """The keys that the project of a directory may have, the nearest first, by the directory's name alone: for where
+    the file system cannot be asked. A linked worktree outside of its project's root is not found so, nor is what is
+    reached by a symbolic link.
+    """
+    path = os.path.normpath(directory)
+    while os.path.isabs(path):
+        yield project_key(os.path.join(path, ".git"))
+        yield project_key(path)
+        if os.path.dirname(path) == path:
+            return
+        path = os.path.dirname(path)
+
+
 def digest(data: bytes) -> str:
     """16 hexadecimal digits that stand for these bytes."""
     try:
@@ -68,6 +85,20 @@ def working_directory(environ: Mapping[str, str]) -> str:
         return os.getcwd()
     except OSError:
         return environ.get("PWD") or os.path.sep
+
+
+def refuse_dead(directory: str) -> None:
+    """Raise GateError for a directory on a file system that answers with errors alone. It is there, and would pass for
+    missing, and its project for the nearest existing parent's.
+    """
+    try:
+        os.stat(directory)
+    except OSError as error:
+        if error.errno in _DEAD:
+            raise GateError(f"{directory!r}: {error.strerror}; its file system does not work") from None
+
+
+_DEAD = (errno.EIO, errno.ENOTCONN, errno.ESTALE, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT, errno.ENODEV)
 
 
 def find_project(directory: str) -> Project:

@@ -170,13 +170,17 @@ def move_record(site: Site, record: Record) -> Site:
 
 def speaks_of_us(transcript: str) -> bool:
     """Whether a conversation's transcript holds a text of ours; so too where it cannot be read."""
-    import mmap
-
+    ours, before = b"SESSION-GATE", b""
     try:
-        with open(transcript, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return content.find(b"SESSION-GATE") >= 0
+        # Not mmap: a page that a file system does not bring stops every thread of this process, the watchdog's too.
+        with open(transcript, "rb") as file:
+            while chunk := file.read(1 << 20):
+                if ours in before + chunk:
+                    return True
+                before = chunk[-len(ours) :]
     except (OSError, ValueError):
         return True
+    return False
 
 
 def event_directory(event: Event) -> str:

@@ -32,10 +32,11 @@ from gate.sessions import (
 from gate.site import Site
 from gate.tags import without_tags
 from gate.verdict import GREEN
+from gate.watchdog import LIMIT, Watchdog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from gate.clients import Event
@@ -45,6 +46,8 @@ START_EVENTS = ("", "SessionStart", "sessionStart")
 END_EVENTS = ("", "SessionEnd", "sessionEnd")
 """Other events are not a session's boundary: a Stop or SubagentStop hook fires after every turn, and a gate that takes
 it for an end would answer for work that goes on (incident: a watcher was killed after the first turn)."""
+
+COULD_NOT = "SESSION-GATE: could not check what the previous session left: "
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -58,20 +61,24 @@ def main(arguments: Sequence[str]) -> int:
         _complain(f"usage: gate hook start|end --client {'|'.join(NAMES)}")
         return 0
     client = _client(name)
+    watchdog = _watch(lambda reason: _say(*_could_not(boundary, client, reason)))
     try:
-        answer = _hook(boundary, client, os.environ)
+        answer, complaint = _hook(boundary, client, os.environ), ""
     except BaseException as error:  # noqa: BLE001 - whatever it is, the session must start, and be told
-        answer = _failed(boundary, client, error)
-    if answer:
-        _write(answer)
+        answer, complaint = _failed(boundary, client, error)
+    watchdog.take_word()
+    _say(answer, complaint)
+    watchdog.call_off()
     return 0
 
 
 def _hook(boundary: str, client: Any, environ: Mapping[str, str]) -> str:
     event = client.read_event(payload.read(), environ)
     if event.subagent or event.name not in (START_EVENTS if boundary == "start" else END_EVENTS):
+        _watchdog.noted = True  # whatever this is, it is no session
         return ""
-    site = Site.at(event_directory(event), environ)
+    _watchdog.directory = event_directory(event)
+    site = _watchdog.site = Site.at(_watchdog.directory, environ)
     if boundary == "end":
         end(site, client, event)
         return ""
@@ -85,6 +92,7 @@ def start(site: Site, client: Any, event: Event) -> str:
     session = session_id(event, owner, client.NAME)
     mine = own_record(look, session, owner)
     known = mine is not None
+    _watchdog.noted = known
     if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
         return ""
     if mine is not None and mine.state == LEAVING:
@@ -97,6 +105,7 @@ def start(site: Site, client: Any, event: Event) -> str:
         try:
             site.state.ensure()
             site.state.ledger.write(mine)
+            _watchdog.noted = True
             fired.note(site.state.directory, client.NAME, fired.START, site.clock.now())
             client.export_tag(site.environ, mine.session)
         except StateError as error:
@@ -118,13 +127,20 @@ def start(site: Site, client: Any, event: Event) -> str:
 
 def start_by_hand(environ: Mapping[str, str]) -> int:
     """`gate start` as typed: the same verdict and suite as the hook's, without a record. Raises GateError."""
-    site = Site.at(working_directory(environ), environ)
-    look = site.look()
-    mine = look.asking(environ)
-    verdict = site.judge(look, mine.id if mine is not None else None)
-    if verdict.kind != GREEN:
-        text = _awake("boundary").start_by_hand(site, look, verdict, mine)
-        _write(text + "\n" if text else "")
+    watchdog = _watch(lambda reason: _say(f"{COULD_NOT}{reason}\n", ""))
+    watchdog.noted = True  # nothing begins here
+    text = ""
+    try:
+        site = Site.at(working_directory(environ), environ)
+        look = site.look()
+        mine = look.asking(environ)
+        verdict = site.judge(look, mine.id if mine is not None else None)
+        if verdict.kind != GREEN:
+            text = _awake("boundary").start_by_hand(site, look, verdict, mine)
+    finally:
+        watchdog.take_word()
+        _say(text + "\n" if text else "", "")
+        watchdog.call_off()
     return 0
 
 
@@ -137,10 +153,12 @@ def end(site: Site, client: Any, event: Event) -> None:
     if not session:
         return
     site, record = record_to_end(site, session, owner)
+    _watchdog.site, _watchdog.noted = site, record is not None
     if record is not None and site.project.key != site.state.key and os.path.isdir(record.root):
         site = move_record(site, record)  # its directory has become a repository, or part of another project
     if record is None:
         if ended_already(site, session, owner):
+            _watchdog.noted = True
             return
         record = new_record(site, client, event, owner, session, END_ALONE)
     if event.reason == "resume" and record.source != END_ALONE and record.owner is not None:
@@ -154,6 +172,7 @@ def end(site: Site, client: Any, event: Event) -> None:
             return  # a finisher of this session is at work: some clients fire their end three times
         ended = mark_ended(record, owner, site.clock.now())
         site.state.ledger.write(record)
+        _watchdog.noted = True
     except StateError:
         _distrust(site)
         raise
@@ -211,29 +230,55 @@ def _keep_stdout_aside() -> None:
     """A check that prints must not reach what the client reads, not even from a thread that was given up."""
     global _out
     if _out == 1:
+        _watchdog.take_word()  # it must not write to what changes its place
         try:
             _out = os.dup(1)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.close(null)
         except OSError:  # closed by the caller: nobody reads
             return
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.close(null)
+        finally:
+            _watchdog.give_word()
 
 
-def _failed(boundary: str, client: Any, error: BaseException) -> str:
+_watchdog = Watchdog()
+"""Of the hook that runs; one that waits for nothing as long as none does."""
+
+
+def _watch(answer: Callable[[str], None]) -> Watchdog:
+    """A watchdog for what is done now, that gives a reason for an answer where this takes too long."""
+    global _watchdog
+    _watchdog = watchdog = Watchdog()
+    watchdog.watch(LIMIT, lambda: answer(watchdog.why(os.environ)))
+    return watchdog
+
+
+def _could_not(boundary: str, client: Any, reason: str) -> tuple[str, str]:
+    """The answer that something could not be done, in the client's form; and a complaint to standard error."""
+    if boundary == "end":
+        return "", reason
+    return str(client.render_start(COULD_NOT + reason, COULD_NOT + reason)), ""
+
+
+def _failed(boundary: str, client: Any, error: BaseException) -> tuple[str, str]:
     reason = str(error) if isinstance(error, GateError) else f"{type(error).__name__} in session-gate"
     if isinstance(error, ImportError) and error.name:
         reason = f"a part of session-gate is missing ({error.name}); install it anew"
-    if boundary == "end":
-        _complain(reason)
-        return ""
-    line = f"SESSION-GATE: could not check what the previous session left: {_awake('quote').line(reason)}"
-    return str(client.render_start(line, line))
+    return _could_not(boundary, client, reason if boundary == "end" else _awake("quote").line(reason))
+
+
+def _say(answer: str, complaint: str) -> None:
+    if complaint:
+        _complain(complaint)
+    if answer:
+        _write(answer)
 
 
 def _complain(text: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"session-gate: {text}\n")
+        sys.stderr.flush()
 
 
 def _write(text: str) -> None:

@@ -13,7 +13,7 @@ from gate.clock import Clock
 from gate.errors import DamagedError
 from gate.ledger import safe_id
 from gate.liveness import Place, read_stat
-from gate.project import find_project
+from gate.project import find_project, refuse_dead
 from gate.stamp import stamp
 from gate.state import ProjectState
 from gate.tags import tag_of
@@ -53,6 +53,7 @@ class Site:
     @classmethod
     def at(cls, directory: str, environ: Mapping[str, str]) -> Site:
         """The site of a directory. Raises StateError and GateError."""
+        refuse_dead(directory)
         return cls(find_project(directory), environ, Clock.from_environ(environ), directories.state_dir(environ))
 
     def with_state_of(self, key: str, root: str = "") -> Site:

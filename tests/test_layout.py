@@ -13,7 +13,7 @@ GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
     {
         "", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "spelling", "finding", "tags",
-        "detach",
+        "detach", "watchdog", "interrupt",
     },
     {"payload", "project", "liveness", "stamp", "trail", "world"},
     {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "waivers", "trust", "api"},
@@ -21,7 +21,10 @@ FLOORS = [
         "soundness", "own_checks", "registry", "suite", "attribution", "report", "baseline", "neighbours",
         "examination", "kin", "own_findings", "settlement", "pruning", "survey",
     },
-    {"clients", "diagnosis", "output", "scaffold", "wiring", "sessions", "boundary", "silent", "hook", "detached"},
+    {
+        "clients", "diagnosis", "output", "scaffold", "wiring", "sessions", "boundary", "silent", "hook", "detached",
+        "unanswered",
+    },
     {"commands", "__main__", "testing"},
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.errors import DamagedError, NewerSchemaError, StateError
-from gate.marker import DOUBTED, STALE_AFTER, UNWRITTEN, Marker, MarkerFile, parse
+from gate.marker import DOUBTED, STALE_AFTER, UNANSWERED, UNWRITTEN, Marker, MarkerFile, parse
 from gate.verdict import VERDICTS, verdict
 
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -250,7 +250,7 @@ def test_a_damaged_marker_gives_way_to_any(tmp_path: Path) -> None:
     assert began(file) == ("a-boot", 1.0)
 
 
-REASONS = pytest.mark.parametrize("reason", [UNWRITTEN, DOUBTED])
+REASONS = pytest.mark.parametrize("reason", [UNWRITTEN, UNANSWERED, DOUBTED])
 
 
 @REASONS

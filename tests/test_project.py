@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.project import Project, digest, find_project, has_configuration, project_key
+from gate.project import Project, digest, find_project, has_configuration, keys_above, project_key
 
 
 def git(cwd: Path, *arguments: str) -> str:
@@ -296,3 +296,11 @@ def test_the_digest_is_blake2b() -> None:
     from hashlib import blake2b
 
     assert digest(b"/w/p") == blake2b(b"/w/p", digest_size=8).hexdigest()
+
+
+def test_the_keys_by_a_directorys_name_alone(repository: Path) -> None:
+    inside = repository / "not" / "there"
+    assert find_project(str(repository)).key in keys_above(f"{inside}/../here")
+    keys = list(keys_above("/a/b/"))
+    assert keys == [project_key(path) for path in ("/a/b/.git", "/a/b", "/a/.git", "/a", "/.git", "/")]
+    assert list(keys_above("relative")) == list(keys_above("")) == []

@@ -19,6 +19,7 @@ from gate.clock import Clock, rfc3339
 from gate.ledger import ENDING, OPEN, Record
 from gate.liveness import Owner, Place, read_stat
 from gate.project import find_project
+from gate.sessions import speaks_of_us
 from gate.site import Site
 
 NOW = 1_780_000_000.0
@@ -147,3 +148,17 @@ def test_whatever_stands_in_a_payload_is_an_event(payload: dict[str, Any]) -> No
     event = claude.read_event(payload, {"CLAUDE_PROJECT_DIR": "/p"})
     assert all(isinstance(value, str) for value in (event.name, event.session, event.source, event.reason))
     assert event.directories[-1] == "/p"
+
+
+@pytest.mark.parametrize("place", [0, 5, (1 << 20) - 6, 1 << 20, 3 << 20])
+def test_a_text_of_ours_is_found_wherever_it_stands_in_a_transcript(tmp_path: Path, place: int) -> None:
+    transcript = tmp_path / "transcript"
+    transcript.write_bytes(b"x" * place + b"SESSION-GATE DEBT" + b"x" * (1 << 20))
+    assert speaks_of_us(str(transcript))
+    transcript.write_bytes(b"x" * place + b"SESSION-GAT" + b"x" * (1 << 20))
+    assert not speaks_of_us(str(transcript))
+
+
+def test_what_cannot_be_read_may_hold_one(tmp_path: Path) -> None:
+    assert speaks_of_us(str(tmp_path / "none"))
+    assert speaks_of_us("\0")

@@ -18,7 +18,7 @@ import gate
 ROOT = Path(gate.__file__).parent.parent
 MODULES = ("clock", "jsontext", "directories", "files", "project", "liveness", "stamp", "marker", "ledger", "verdict",
            "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "fired",
-           "sessions", "silent")  # fmt: skip
+           "sessions", "watchdog", "silent")  # fmt: skip
 """Of this package, beside `hook`, which runs as a program."""
 
 FORBIDDEN = ("re", "json", "dataclasses", "typing", "datetime", "hashlib", "subprocess", "pathlib", "tomllib",

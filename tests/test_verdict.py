@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gate.ledger import ENDING, OPEN, Record
 from gate.liveness import Owner, Place
-from gate.marker import DOUBTED, STALE_AFTER, UNWRITTEN, Marker
+from gate.marker import DOUBTED, STALE_AFTER, UNANSWERED, UNWRITTEN, Marker
 from gate.verdict import FUTURE, VERDICTS, Verdict, is_gone, verdict
 
 NOW = 1_796_200_000.0
@@ -69,6 +69,7 @@ class Case:
         (Case(None, [make_record("me", False)]), "first", "", []),
         (Case(None, [LIVING]), "stale", "missing", ["living"]),
         (Case(make_marker(retired=UNWRITTEN)), "stale", "unwritten", []),
+        (Case(make_marker(retired=UNANSWERED)), "stale", "unanswered", []),
         (Case(make_marker(retired=DOUBTED)), "stale", "doubted", []),
         (Case(make_marker(STALE_AFTER + 1)), "stale", "age", []),
         (Case(make_marker(DAY + 1, stale_after=DAY)), "stale", "age", []),
@@ -115,7 +116,7 @@ AGES = mostly(DAY, -DAY, -FUTURE - 1, -FUTURE, 0.0, STALE_AFTER, STALE_AFTER + 1
 MARKERS = st.builds(
     make_marker,
     AGES,
-    retired=mostly("", UNWRITTEN, DOUBTED),
+    retired=mostly("", UNWRITTEN, UNANSWERED, DOUBTED),
     deferred=mostly(False, True),
     state=mostly("ok", "debt"),
     stale_after=mostly(STALE_AFTER, 0, DAY),

@@ -35,6 +35,7 @@ _WHY = {
     "deferred": "another session was at work",
     "untold": "it cannot be told whether a session still lives",
     "unwritten": "an end could not write what it found",
+    "unanswered": "a file system gave a session no answer",
     "missing": "it is missing",
     "future": "its time lies in the future",
     "unreadable": "unreadable",

@@ -29,6 +29,7 @@ _STALE = {
     "deferred": "another session was at work at the last check",
     "untold": "it cannot be told whether another session still lives",
     "unwritten": "the last end could not write down what it found",
+    "unanswered": "a file system gave a session no answer, and it left no record",
     "doubted": "a check of another project saw something that belongs here",
     "missing": "no check of this project is recorded",
     "waiver": "a waiver is over",
