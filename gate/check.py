@@ -13,11 +13,12 @@ import pluggy
 from gate.clock import Clock
 from gate.config.configuration import expand
 from gate.errors import SkipCheck, UnknownError
-from gate.finding import PROJECT, Finding
+from gate.finding import PROJECT, UNKNOWN, Finding, Subject
 from gate.project import Project
+from gate.quote import say
 from gate.world.git import Git
 from gate.world.processes import ProcessTable
-from gate.world.worktrees import Worktree
+from gate.world.worktrees import Worktree, Worktrees
 
 NAMESPACE = "session_gate"
 
@@ -87,6 +88,20 @@ class Context(Generic[OptionsT]):
         if not found:
             raise SkipCheck("a bare repository")
         return found
+
+    def not_known(self) -> list[Finding]:
+        """What this check wanted to look at and nobody can: worktrees whose file system gives no answer."""
+        trees = self.worktrees
+        return [
+            Finding(
+                key=f"{path}\0silent",
+                summary=say("could not check the worktree {}: its file system gives no answer", path),
+                subjects=[Subject(f"{path}\0silent", path)],
+                remedy=say("it is known once what it lies on answers again; mount lists what is mounted"),
+                kind=UNKNOWN,
+            )
+            for path in (trees.silent if isinstance(trees, Worktrees) and trees.asked else ())
+        ]
 
     def _broken(self) -> UnknownError:
         return UnknownError(self.project.broken, "it is known once .git leads to a repository again, or is gone")

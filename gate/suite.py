@@ -97,6 +97,7 @@ def run_check(check: Check, context: Callable[[], Context[Any]]) -> Result:
     """Run one check to its end in this thread; whatever it raises becomes the result."""
     findings: list[Finding] = []
     outcome, reason, cure = CLEAN, "", ""
+    made: Context[Any] | None = None
     try:
         made = context()
         for finding in _collect(check.run(made), made.options):
@@ -112,6 +113,8 @@ def run_check(check: Check, context: Callable[[], Context[Any]]) -> Result:
         cure = FAULT
     if outcome == UNKNOWN:
         findings.append(_could_not_check(reason, cure))
+    if made is not None:
+        findings += made.not_known()
     return Result(check, _outcome(outcome, findings), reason, findings=findings)
 
 

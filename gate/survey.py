@@ -27,10 +27,13 @@ from gate.verdict import is_gone
 from gate.waivers import Waivers
 from gate.world.git import Git
 from gate.world.processes import ProcessTable
-from gate.world.worktrees import Worktree, list_worktrees
+from gate.world.worktrees import Worktree, Worktrees, list_in
 
 TRANSCRIPT_LAG = 60.0
 """Seconds after the last change of its transcript in which a session may still have worked."""
+
+WORKTREE_PATIENCE = 5.0
+"""Seconds, at most, in which the file systems that linked worktrees lie on have to say what stands there."""
 
 
 class Survey(NamedTuple):
@@ -103,7 +106,7 @@ def survey(
     processes.is_over = lambda tag: safe_id(tag) in ended_ids
     processes.owners = {r.owner.pid for r in look.records if r not in over and r.owner is not None and r.alive}
     try:
-        make_context = _context_maker(site, configuration, git, processes, mine, look, made)
+        make_context = _context_maker(site, configuration, git, processes, mine, look, made, limit)
         results = run_suite(checks, make_context, limit, on_change)
     finally:
         git.close()
@@ -182,6 +185,7 @@ def _context_maker(
     mine: Record | None,
     look: Look,
     made: set[str],
+    limit: float,
 ) -> Callable[[Check, float], Context[Any]]:
     me = mine.id if mine is not None else None
     results = look.marker.data["results"] if look.marker is not None else []
@@ -189,14 +193,15 @@ def _context_maker(
     in_use = {r.worktree for r in look.records if r.id != me and r.state != ENDING and r.alive}
     if mine is not None and mine.state != ENDING:
         in_use.add(mine.worktree)
+    listing = threading.Lock()
+    listed: list[tuple[Sequence[Worktree], Sequence[str]]] = []
 
-    lock, listed = threading.Lock(), list[Worktree]()
-
-    def worktrees() -> list[Worktree]:
-        with lock:  # once for all checks: with 300 of them each list takes a while
+    def worktrees() -> Worktrees:
+        with listing:  # once for all checks, each with a view of its own: with 300 of them each list takes a while
             if not listed:
-                listed.extend(_with_sessions(tree, in_use, look.records, made) for tree in list_worktrees(site.project))
-            return list(listed)
+                trees, silent = list_in(site.project, min(WORKTREE_PATIENCE, limit / 2))
+                listed.append(([_with_sessions(tree, in_use, look.records, made) for tree in trees], silent))
+        return Worktrees(*listed[0])
 
     def make(check: Check, deadline: float) -> Context[Any]:
         return Context(

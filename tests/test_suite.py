@@ -12,6 +12,7 @@ import pytest
 from gate.api import UNKNOWN, Check, Context, Finding, SkipCheck, Subject, UnknownError, say
 from gate.suite import MOST_FINDINGS, run_suite
 from gate.testing import World
+from gate.world.worktrees import Worktrees
 
 
 def check(name: str, run: Callable[[Context[Any]], Iterable[Finding]], limit: float = 60.0) -> Check:
@@ -175,3 +176,31 @@ def test_ignored_names_are_left_out(run: Callable[..., Any], pattern: str, left:
 def test_a_finding_of_which_everything_is_ignored_is_gone(run: Callable[..., Any]) -> None:
     (result,) = run(check("one", lambda _: [found("a.keep")]), ignore=("*.keep",))
     assert (result.outcome, list(result.findings)) == ("clean", [])
+
+
+def test_worktrees_of_which_nothing_is_known_are_unknown_to_who_asks_for_any(tmp_path: Path) -> None:
+    """Whatever else became of the check; one that looks at no worktree is spared."""
+    world = World(tmp_path)
+    world.repository()
+
+    def raises(context: Context[Any]) -> Iterator[Finding]:
+        yield found(str(len(context.worktrees)))
+        raise SkipCheck("enough")
+
+    def context(one: Check, deadline: float) -> Context[Any]:
+        made = world.context(one)
+        return replace(made, worktrees=Worktrees(made.worktrees, ["/away/<one>"]))
+
+    checks = [
+        check("none", lambda _: []),
+        check("all", lambda context: [found(str(tree.main)) for tree in context.worktrees]),
+        check("first", lambda context: [found(str(context.worktrees[0].main))]),
+        check("raises", raises),
+    ]
+    none, *others = run_suite(checks, context, 10.0)
+    assert (none.outcome, none.findings) == ("clean", [])
+    for result in others:
+        assert result.outcome == "debt"
+        first, silent = result.findings
+        assert (first.kind, silent.kind) == ("debt", UNKNOWN)
+        assert str(silent.summary) == 'could not check the worktree "/away/\\x3cone>": its file system gives no answer'

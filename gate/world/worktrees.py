@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
 from gate.errors import UnknownError
 from gate.project import Project
+from gate.world.answers import ask_each
 from gate.world.index import has_files_of, name_bytes
 from gate.world.pointers import misled
 
@@ -53,24 +55,60 @@ def list_worktrees(project: Project) -> list[Worktree]:
 
     A bare repository has no main one, also where it is called `.git` or a `.git` file beside its worktrees names it.
     """
+    return [*_main(project), *(tree for tree in map(_linked, _registered(project)) if tree is not None)]
+
+
+def list_in(project: Project, patience: float) -> tuple[list[Worktree], list[str]]:
+    """The same within `patience` seconds for the linked ones, and the paths of those whose file system gives no answer:
+    what stands there is not known, and the others must not wait for it. Raises UnknownError.
+    """
+    found, silent = ask_each(_registered(project), _linked, patience / 2, patience)
+    paths = [os.path.dirname(_text(os.path.join(git_dir, "gitdir")) or "") or git_dir for git_dir in silent]
+    return [*_main(project), *(tree for tree in found if tree is not None)], paths
+
+
+class Worktrees(Sequence[Worktree]):
+    """The worktrees as a check is given them. `silent` are the paths of those of which nothing is known, and `asked`
+    tells whether the check wanted to know of any.
+    """
+
+    def __init__(self, trees: Sequence[Worktree], silent: Sequence[str]) -> None:
+        self._trees = trees
+        self.silent = silent
+        self.asked = False
+
+    @overload
+    def __getitem__(self, place: int) -> Worktree: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Worktree]: ...
+    def __getitem__(self, place: int | slice) -> Worktree | Sequence[Worktree]:
+        self.asked = True
+        return self._trees[place]
+
+    def __len__(self) -> int:
+        self.asked = True
+        return len(self._trees)
+
+
+def _main(project: Project) -> list[Worktree]:
     common = project.common_dir
-    if common is None:
+    if common is None or project.root == common or _is_bare(common, project.root):
         return []
-    found = []
-    if project.root != common and not _is_bare(common, project.root):
-        found.append(Worktree(project.root, common, main=True, branch=_branch(common)))
+    return [Worktree(project.root, common, main=True, branch=_branch(common))]
+
+
+def _registered(project: Project) -> list[str]:
+    """git's own directories of the linked worktrees."""
+    if project.common_dir is None:
+        return []
+    above = os.path.join(project.common_dir, "worktrees")
     try:
-        names = sorted(os.listdir(os.path.join(common, "worktrees")))
+        return [os.path.join(above, name) for name in sorted(os.listdir(above))]
     except FileNotFoundError:
-        names = []
+        return []
     except OSError as error:
         reason = f"the list of worktrees cannot be read: {error.strerror}"
         raise UnknownError(reason, "it is known once the directory worktrees in git's own can be read") from None
-    for name in names:
-        linked = _linked(os.path.join(common, "worktrees", name))
-        if linked is not None:
-            found.append(linked)
-    return found
 
 
 def _is_bare(common: str, root: str) -> bool:
