@@ -15,8 +15,13 @@ from gate.errors import DamagedError
 from gate.finding import SKIPPED, Subject
 from gate.ledger import safe_id
 from gate.marker import DOUBTED, Marker
-from gate.project import find_project
+from gate.project import find_project, keys_above
 from gate.state import ProjectState
+from gate.watchdog import within
+from gate.world.answers import ask_each
+
+PATIENCE = 0.5
+"""Seconds in which the file system of another project has to say something."""
 
 
 class Neighbours:
@@ -30,6 +35,8 @@ class Neighbours:
         self._own = own
         self._now = now
         self._sessions = sessions
+        self._keys: dict[str, str] = {}
+        self._hangs = False
 
     def owner(self, check: str, subject: Subject) -> tuple[str, bool]:
         """The root of the other project that a subject belongs to, empty where it is one's own, or nobody else's; and
@@ -42,7 +49,7 @@ class Neighbours:
                 if _ran(marker, check) and self._knows(key, marker, safe_id(subject.tag)):
                     return str(marker.data["project"]), False
         if subject.directory:
-            key = find_project(subject.directory).key
+            key = self._key_of(subject.directory)
             if key == self._own.key:
                 return "", False
             if key in self._markers and _ran(self._markers[key], check):
@@ -69,17 +76,39 @@ class Neighbours:
     def _knows(self, key: str, marker: Marker, session: str) -> bool:
         return session in marker.data.get("ended", {}) or ProjectState(self._own.root, key).ledger.holds(session)
 
+    def _key_of(self, directory: str) -> str:
+        """The key of the project of a process's directory; by its name alone where that lies on a file system that
+        gives no answer, and from then on for all.
+        """
+        if directory not in self._keys and not self._hangs:
+            key = within(PATIENCE, [lambda: find_project(directory).key])[0]
+            self._hangs = key is None
+            self._keys[directory] = key or ""
+        if not self._keys.get(directory):
+            known = (key for key in keys_above(directory) if key == self._own.key or key in self._markers)
+            self._keys[directory] = next(known, "unknown")
+        return self._keys[directory]
+
     @cached_property
     def _markers(self) -> dict[str, Marker]:
         try:
             keys = sorted(os.listdir(self._own.root))
         except OSError:
             return {}
-        markers = {key: _read(ProjectState(self._own.root, key)) for key in keys if key != self._own.key}
-        return {key: marker for key, marker in markers.items() if marker is not None and self._is_visited(marker)}
+        markers = [(key, _read(ProjectState(self._own.root, key))) for key in keys if key != self._own.key]
+        young = [
+            (key, marker)
+            for key, marker in markers
+            if marker is not None and self._now - marker.when <= marker.stale_after
+        ]
+        # What gives no answer is not gone.
+        answered, _ = ask_each(young, lambda known: (known[0], _is_there(known[1])), PATIENCE, 2 * PATIENCE)
+        gone = {key for key, there in answered if not there}
+        return {key: marker for key, marker in young if key not in gone}
 
-    def _is_visited(self, marker: Marker) -> bool:
-        return self._now - marker.when <= marker.stale_after and os.path.isdir(marker.data["project"])
+
+def _is_there(marker: Marker) -> bool:
+    return os.path.isdir(marker.data["project"])
 
 
 def _read(state: ProjectState) -> Marker | None:

@@ -54,6 +54,7 @@ class ProcessTable:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._files_lock = threading.Lock()  # what is open may lie where nothing answers, and the table must not wait
         self.kin: Mapping[str, str] = {}
         self.is_over: Callable[[str], bool] = lambda tag: False  # noqa: ARG005
         self.owners: Collection[int] = ()
@@ -148,7 +149,7 @@ class ProcessTable:
             status = os.stat(path)
         except OSError:
             return []
-        with self._lock:
+        with self._files_lock:
             return self._open_files.get((status.st_dev, status.st_ino), [])
 
     @cached_property
@@ -157,7 +158,7 @@ class ProcessTable:
         all the time that there was.
         """
         found: dict[tuple[int, int], list[int]] = {}
-        for process in self.snapshot:
+        for process in self:
             mine = set()
             for name in _open_by(process.pid):
                 try:
