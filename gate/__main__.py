@@ -12,6 +12,10 @@ def main() -> None:
     _keep_strangers_out()
     arguments = sys.argv[1:]
     try:
+        if arguments[:1] != ["hook"]:
+            from gate import interrupt
+
+            interrupt.listen()
         code = _silently(arguments)
         if code is None:
             from gate.commands import cli
