@@ -51,7 +51,7 @@ def _forget(state: ProjectState, now: float) -> bool:
         if not _is_over(state, now) or _in_use(state):
             return False
         # The marker goes first: what is left of a project without one, after a kill, is a first look.
-        known = (state.marker_file.path, fired.path(state.directory))
+        known = (state.marker_file.path, *state.marker_file.retired_paths.values(), fired.path(state.directory))
         inside = [os.path.join(state.ledger.directory, name) for name in os.listdir(state.ledger.directory)]
         for path in (*known, *inside):
             files.remove(path)
@@ -72,10 +72,10 @@ def _is_over(state: ProjectState, now: float) -> bool:
         return False
     if marker is None:
         return False
+    if now - marker.when <= (CLEAN_FOR if marker.state == OK and not marker.retired else OWED_FOR):
+        return False  # and where it lay is not asked: that may be a disk which does not answer
     root = str(marker.data["project"])
-    if "\\" in root or os.path.lexists(root):  # a name that is not UTF-8 stands there in another form
-        return False
-    return now - marker.when > (CLEAN_FOR if marker.state == OK and not marker.retired else OWED_FOR)
+    return "\\" not in root and not os.path.lexists(root)  # a name that is not UTF-8 stands there in another form
 
 
 def _in_use(state: ProjectState) -> bool:

@@ -53,6 +53,14 @@ def test_a_project_that_is_gone_is_forgotten_in_time(machine: Machine, debt: boo
     assert [path.name for path in machine.state.iterdir()] == ["pruned"]
 
 
+@pytest.mark.parametrize("reason", ["unwritten", "unanswered", "doubted"])
+def test_one_whose_marker_lost_its_word_leaves_nothing_either(machine: Machine, reason: str) -> None:
+    project = Forgotten(machine)
+    project.state.marker_file.retire(reason)
+    assert project.after(OWED_FOR + 1) == [project.state.key]
+    assert [path.name for path in machine.state.iterdir()] == ["pruned"]
+
+
 def test_there_is_a_turn_a_day(machine: Machine) -> None:
     project = Forgotten(machine)
     files.write(str(machine.state / "pruned"), b"")

@@ -88,10 +88,10 @@ while True: time.sleep(60)
 
 
 def test_at_the_very_moment_it_is_one_of_them() -> None:
-    """Two hundred processes in which both come to their answer at about the same time."""
+    """A hundred processes in which both come to their answer at about the same time."""
     code = """
 seen = set()
-for number in range(200):
+for number in range(100):
     read, write = os.pipe()
     pid = os.fork()
     if not pid:

@@ -143,32 +143,25 @@ def test_a_session_that_got_no_answer_is_no_session_that_left_nothing(
     tried()
 
 
-def test_an_end_that_gets_no_answer_is_no_end(machines: Machines) -> None:
+def test_an_end_that_gets_no_answer_is_no_end(machine: Machine, project: Path, open_client: OpenClient) -> None:
     """The client is not held up, and the next session hears that nobody looked."""
-    opened = []
-    for hung in ("project", "state"):
-        machine, project = machines(hung)
-        machine.only("uncommitted_paths")
-        green(machine, project)
-        client = Client(machine, project)
-        assert client.start() == ""
-        machine.settle()
-        client.shell("echo one > left.py")
-        opened.append((machine, project, client, machine.directory / hung))
-    for machine, project, client, hung in opened:
+    machine.only("uncommitted_paths")
+    green(machine, project)
+    client = open_client(project)
+    assert client.start() == ""
+    client.shell("echo one > left.py")
+    machine.settle()
+    for hung in (project, machine.state):  # some clients fire their end several times
         said = call(client, "end", [hung], reason="other")
-        assert said.startswith("session-gate: no answer from the file system of "), said
-        assert str(hung) in said
-        client.exit()
-        machine.settle()
-        client = Client(machine, project, "next")
-        text = client.start()
-        client.kill()
-        assert text.startswith("SESSION-GATE DEBT: no end recorded for the claude session opened at "), text
-        assert "left.py" in text
-        machine.settle()
-        refuse("leftovers", left_processes(machine))
+        assert said.startswith(f"session-gate: no answer from the file system of {hung}")
+        assert f"; given up after {SHORT:g} s" in said
         tried()
+    client.exit()
+    text = open_client(project, "next").start()
+    assert text.startswith("SESSION-GATE DEBT: no end recorded for the claude session opened at ")
+    assert "left.py" in text
+    machine.settle()
+    refuse("leftovers", left_processes(machine))
 
 
 def test_a_file_system_that_is_dead_is_not_missing(machine: Machine, project: Path) -> None:
@@ -183,7 +176,7 @@ def test_a_file_system_that_is_dead_is_not_missing(machine: Machine, project: Pa
     tried()
 
 
-@pytest.mark.parametrize("words", [["start"], ["status"], ["run"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["start"], ["run"]], ids=" ".join)
 def test_what_is_typed_can_be_interrupted(machine: Machine, project: Path, words: list[str]) -> None:
     begun = Begun(machine, where_hangs([project], GATE, "-C", project, *words))
     waiting_for_a_file_system(psutil.Process(begun.process.pid)).send_signal(signal.SIGINT)
