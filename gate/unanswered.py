@@ -39,13 +39,13 @@ def reason(watchdog: Watchdog) -> str:
     return f"given up after {limit}, the last of them at {name(place)}"
 
 
-def _standing(thread: int) -> tuple[str, list[tuple[int, int]]]:
+def _standing(thread: int) -> tuple[str, list[tuple[FrameType, int]]]:
     """Where a thread stands: the path that the innermost function which was given one works on, empty where none was;
-    and what tells whether it has moved.
+    and what tells whether it has moved (the frames themselves: one that is kept cannot be another call's later).
     """
     frames = list(_frames(sys._current_frames().get(thread)))
     places = [place for frame in frames for place in _given(frame)]
-    return (places[0] if places else ""), [(id(frame), frame.f_lasti) for frame in frames]
+    return (places[0] if places else ""), [(frame, frame.f_lasti) for frame in frames]
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:

@@ -157,7 +157,9 @@ def test_an_end_that_gets_no_answer_is_no_end(machine: Machine, project: Path, o
         assert f"; given up after {SHORT:g} s" in said
         tried()
     client.exit()
-    text = open_client(project, "next").start()
+    client = open_client(project, "next")
+    text = client.start()
+    client.kill()
     assert text.startswith("SESSION-GATE DEBT: no end recorded for the claude session opened at ")
     assert "left.py" in text
     machine.settle()
