@@ -4,10 +4,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-NAMES = ("claude", "shell")
-"""The clients that `--client` takes, each a module of this package."""
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "opencode", "cursor", "droid")
+"""The clients with settings of their own that `gate install` writes to, each a module of this package."""
+
+NAMES = (*AGENTS, "shell")
+"""What `--client` takes."""
+
+GROUPED, FLAT, OWN_FILE = "grouped", "flat", "own file"
+"""How a client keeps hooks: `{"hooks": {EVENT: [{"hooks": [HOOK, ...]}, ...]}}` in a file that others use too; the same
+without groups, `{"version": 1, "hooks": {EVENT: [HOOK, ...]}}`; or a file that is the gate's alone."""
+
+SECONDS, MILLISECONDS = 1, 1000
+"""Units of a hook's time limit: how many of them a second has."""
 
 
 class Event:
@@ -37,3 +48,9 @@ class Event:
         self.reason = reason
         self.transcript = transcript
         self.subagent = subagent
+
+
+def text(payload: Mapping[str, Any], key: str) -> str:
+    """A payload's text under a key, empty where there is none or something else."""
+    value = payload.get(key)
+    return value if isinstance(value, str) else ""

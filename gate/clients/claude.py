@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from gate import files, jsontext
-from gate.clients import Event
+from gate.clients import GROUPED, SECONDS, Event, text
 from gate.errors import DamagedError
 from gate.tags import OWN_TAG
 
@@ -27,7 +27,16 @@ HOOKS = (("SessionStart", "start", 10), ("SessionEnd", "end", 10))
 """The events that are a session's boundary, which boundary each is, and the seconds that its hook is given. An end
 hook gets 1.5 s unless its entry says more."""
 
-DISABLE_KEY = "disableAllHooks"
+TITLE = "Claude Code"
+PROGRAM = "claude"
+TRIED = "2.1.332, 2.1.197"
+FORM, UNIT, COMMENTS, TRAILING_COMMAS = GROUPED, SECONDS, False, False
+SCOPES = ("user", "project", "local")
+DIRECTORY_VARIABLE, PROJECT_VARIABLE = "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"
+SHADOWED_BY = ""
+ANY_SHELL = False
+AFTERWARDS = ""
+OFF = ("disableAllHooks", True)
 """The setting that switches all hooks off (code.claude.com/docs/en/settings). Of the user's, the project's and the
 local settings the last one that has it counts (seen: a project's `false` overrides the user's `true`)."""
 
@@ -40,6 +49,13 @@ def config_directory(environ: Mapping[str, str]) -> str:
     return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME", ""), ".claude")
 
 
+def settings_path(scope: str, environ: Mapping[str, str], worktree: str) -> str:
+    """The settings file of a scope; `worktree` is the directory that project and local settings lie in."""
+    if scope == "user":
+        return os.path.join(config_directory(environ), "settings.json")
+    return os.path.join(worktree, ".claude", "settings.json" if scope == "project" else "settings.local.json")
+
+
 def managed_settings(platform: str) -> str:
     """An administrator's settings, which no user's override."""
     if platform == "darwin":
@@ -50,12 +66,12 @@ def managed_settings(platform: str) -> str:
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
     """The event in a hook's payload, completed from its environment."""
     return Event(
-        name=_text(payload, "hook_event_name"),
-        session=_text(payload, "session_id") or environ.get(SESSION_VARIABLE, ""),
-        directories=[_text(payload, "cwd"), environ.get("CLAUDE_PROJECT_DIR", "")],
-        source=_text(payload, "source"),
-        reason=_text(payload, "reason"),
-        transcript=_text(payload, "transcript_path"),
+        name=text(payload, "hook_event_name"),
+        session=text(payload, "session_id") or environ.get(SESSION_VARIABLE, ""),
+        directories=[text(payload, "cwd"), environ.get("CLAUDE_PROJECT_DIR", "")],
+        source=text(payload, "source"),
+        reason=text(payload, "reason"),
+        transcript=text(payload, "transcript_path"),
         subagent=bool(payload.get("agent_id")),
     )
 
@@ -104,14 +120,9 @@ def export_tag(environ: Mapping[str, str], session: str) -> None:
             return
 
 
-def render_start(text: str, line: str) -> str:
-    """What a start hook prints: `text` for the model and `line` for the user. Nothing for nothing."""
-    if not text:
+def render_start(said: str, line: str) -> str:
+    """What a start hook prints: `said` for the model and `line` for the user. Nothing for nothing."""
+    if not said:
         return ""
-    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    output = {"hookEventName": "SessionStart", "additionalContext": said}
     return jsontext.dumps({"hookSpecificOutput": output, "systemMessage": line}) + "\n"
-
-
-def _text(payload: Mapping[str, Any], key: str) -> str:
-    value = payload.get(key)
-    return value if isinstance(value, str) else ""

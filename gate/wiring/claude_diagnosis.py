@@ -52,7 +52,7 @@ def _files(wiring: Wiring) -> list[Answer]:
     ]
     if wiring.disabled_by:
         text = f"{name(wiring.disabled_by, 1000)} switches all hooks off"
-        answers.append(Answer(ABOUT, PROBLEM, text, f"take {claude.DISABLE_KEY} out of it"))
+        answers.append(Answer(ABOUT, PROBLEM, text, f"take {claude.OFF[0]} out of it"))
     for path in wiring.strangers:
         text = f"{name(path, 1000)} has a hook of somebody's that seems to call the gate too"
         answers.append(Answer(ABOUT, WARNING, text, "see whether it is still wanted"))

@@ -122,8 +122,8 @@ def look_at(environ: Mapping[str, str], directory: str, managed: str | None = No
             continue
         installed += [_installed(scope, path, entry) for entry in claude_hooks.entries(tree)]
         strangers += [path] if claude_hooks.strangers(tree) else []
-        if isinstance(tree.value.get(claude.DISABLE_KEY), bool):
-            switches[path] = tree.value[claude.DISABLE_KEY]
+        if isinstance(tree.value.get(claude.OFF[0]), bool):
+            switches[path] = tree.value[claude.OFF[0]]
     by_administrator = _administrator(managed or claude.managed_settings(sys.platform))
     last = next(reversed(switches), "")
     return Wiring(installed, strangers, problems, by_administrator or (last if switches.get(last) else ""))
@@ -168,5 +168,5 @@ def _administrator(path: str) -> str:
         tree = read_tree(SettingsFile(path))
     except GateError:
         return ""
-    off = tree is not None and any(tree.value.get(key) is True for key in (claude.DISABLE_KEY, claude.MANAGED_ONLY_KEY))
+    off = tree is not None and any(tree.value.get(key) is True for key in (claude.OFF[0], claude.MANAGED_ONLY_KEY))
     return path if off else ""

@@ -61,13 +61,13 @@ def _elsewhere(change: Change, wiring: Wiring, meaning: str) -> list[str]:
 
 def _switched_off(change: Change, wiring: Wiring) -> list[str]:
     if wiring.disabled_by:
-        key = claude.DISABLE_KEY
+        key = claude.OFF[0]
         if wiring.disabled_by == claude.managed_settings(sys.platform):
             key += f" or {claude.MANAGED_ONLY_KEY}"
         return [f"{name(wiring.disabled_by, 1000)} sets {key}: Claude Code runs no hooks here, the gate's neither"]
     tree = _tree_after(change)
-    if tree is not None and tree.value.get(claude.DISABLE_KEY) is True:
-        return [f"{name(change.file.path, 1000)} sets {claude.DISABLE_KEY}, which settings of this project override"]
+    if tree is not None and tree.value.get(claude.OFF[0]) is True:
+        return [f"{name(change.file.path, 1000)} sets {claude.OFF[0]}, which settings of this project override"]
     return []
 
 
