@@ -34,7 +34,8 @@ MAY = {
     "gate/scaffold/writing.py": {WRITE, DELETE},  # `gate new`, and only what it made
     "gate/silent.py": {CODE, WRITE},  # its own modules, by their names; /dev/null
     "gate/testing.py": {START, WRITE},  # the test kit
-    "gate/wiring/claude_diagnosis.py": {START},  # `gate doctor` tries the installed lines
+    "gate/wiring/client_diagnosis.py": {START},  # `gate doctor` tries the installed lines
+    "gate/wiring/codex_hooks.py": {START, SIGNAL},  # Codex, asked by `gate doctor`, and ended where it does not answer
     "gate/wiring/settings_file.py": {WRITE, DELETE},  # `gate install`
     "gate/world/git.py": {START, SIGNAL},  # git, and what it started
 }

@@ -9,7 +9,7 @@ import click
 
 from gate.commands.common import Call, common_options
 from gate.diagnosis import PROBLEM, Answer, of_machine
-from gate.wiring import claude_diagnosis, shell_diagnosis
+from gate.wiring import client_diagnosis, shell_diagnosis
 from gate.wiring.this_installation import find_installation
 
 
@@ -24,7 +24,7 @@ def doctor(call: Call) -> int:
     site = call.site()
     directory = os.path.realpath(call.directory)
     answers = of_machine(site)
-    clients = claude_diagnosis.diagnose(site, directory) + shell_diagnosis.diagnose(site.environ, find_installation)
+    clients = client_diagnosis.diagnose(site, directory) + shell_diagnosis.diagnose(site.environ, find_installation)
     if not clients:
         text = "no client that the gate can be wired into was found: nothing calls it at a session's start and end"
         clients = [Answer("clients", PROBLEM, text, "gate install --help names the clients")]

@@ -11,6 +11,16 @@ ADDED, UPDATED, ALREADY, REMOVED, NOTHING = "added", "updated", "already", "remo
 """What became of an entry."""
 
 
+class Plan(NamedTuple):
+    """What a text is to become: `text` is None where the file has to go. `done` has what became of each event's
+    entry, `made` the containers that stand there only for our entries.
+    """
+
+    text: str | None
+    done: Mapping[str, str]
+    made: tuple[str, ...] = ()
+
+
 class Place(NamedTuple):
     """Where settings and state are: the environment, the worktree that project and local settings lie in, the state
     directory, and the time (seconds since the epoch).

@@ -63,13 +63,6 @@ class Client(Protocol):
         """What a start hook prints."""
 
 
-class OwnFileClient(Client, Protocol):
-    """A client that reads a file which is the gate's alone."""
-
-    def own_file(self, lines: Mapping[str, str], title: str) -> str:
-        """The text of that file."""
-
-
 CLIENTS: Mapping[str, Client] = {
     claude.NAME: claude,
     codex.NAME: codex,

@@ -66,12 +66,19 @@ def absolute_line(
     return " ".join([marker(boundary, client), assigned + ";", _chain(attempts, boundary, _said(reason, cure), render)])
 
 
-def shared_line(boundary: str, client: str, settings: str, render: Callable[[str, str], str]) -> str:
+def for_any_shell(line: str) -> str:
+    """The line for a client that may run it with the user's own shell, whatever that is (tried with fish)."""
+    return f"exec /bin/sh -c {_word(line)}"
+
+
+def shared_line(boundary: str, client: str, settings: str, render: Callable[[str, str], str], project: str = "") -> str:
     """The line for a file that a team shares: `session-gate` by PATH, wherever each has it installed.
 
     Only absolute directories of PATH count, and none that lies in the project (`.`, `node_modules/.bin`, an
     environment in the repository): what stands in a repository is other people's, and must not run unasked. Where the
-    home directory lies in the project there is nothing outside to be found, and all absolute ones count.
+    home directory lies in the project there is nothing outside to be found, and all absolute ones count. `project` is
+    the variable in which the client tells its hooks the project; without one it is the repository around the working
+    directory.
     """
     reason = f"{SCRIPT} was not found in PATH outside of this project, or could not be started"
     cure = f"Install session-gate, or remove its hooks from {name(settings, 1000)}."
@@ -85,11 +92,19 @@ def shared_line(boundary: str, client: str, settings: str, render: Callable[[str
         last = f"printf '%s\\n' {_word(said)} >&2; exit 0"
     return (
         f'{marker(boundary, client)} f() {{ cd -P "$1" >/dev/null 2>&1 && pwd -P; }}; '
-        'w=$(f "${CLAUDE_PROJECT_DIR:-.}"); case $(f "${HOME:-/}")/ in "$w"/*) w=;; esac; '
+        + _project(project)
+        + ' case $(f "${HOME:-/}")/ in "$w"/*) w=;; esac; '
         "IFS=:; set -f; for d in $PATH; do case $d in /*) g=$d/" + SCRIPT + "; "
         '[ -f "$g" ] && [ -x "$g" ] || continue; case $(f "$d")/ in "${w:-//}"/*) continue;; esac; '
         f"{attempt};; esac; done; {last}"
     )
+
+
+def _project(variable: str) -> str:
+    """Sets $w to the project."""
+    if variable:
+        return f'w=$(f "${{{variable}:-.}}");'
+    return 'w=$(f .); d=$w; while [ "$d" ] && ! [ -e "$d/.git" ]; do d=${d%/*}; done; w=${d:-$w};'
 
 
 _SHOW = '[ -z "$o" ] || printf \'%s\\n\' "$o"'

@@ -1,8 +1,8 @@
 """Edits of a JSON text that touch nothing but what they are about: layout, order, line ends and escapes stay.
 
 Each takes a text and a node of its tree and returns the new text; trees are cheap, so one is made anew for each edit.
-What is added is laid out as its neighbours are. Adding to a container that holds something, or that is just `{}` or
-`[]`, and removing again what was added gives back the same text. Pure.
+What is added is laid out as its neighbours are, and comments stay with what they stand beside. Adding to a container
+that holds something, or that is just `{}` or `[]`, and removing again what was added gives back the same text. Pure.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from gate.wiring.jsontree import Node
+from gate.wiring.jsontree import COMMENT, Node
 
 _NEWLINE = re.compile(r"\r\n|\n|\r")
+_BLANK = " \t\r\n"
 _DEFAULT_INDENT = "  "
 
 
@@ -34,14 +35,41 @@ def add_item(text: str, root: Node, container: Node, value: Any) -> str:
 
 
 def remove(text: str, container: Node, index: int) -> str:
-    """Take a member or an item out of its container, by its place there; the last one leaves `{}` or `[]`."""
+    """Take a member or an item out of its container, by its place there; the last one leaves `{}` or `[]`. Comments
+    outside of it stay.
+    """
     children = container.children
     child = children[index]
-    if len(children) == 1:
-        return text[: container.start + 1] + text[container.end - 1 :]
-    if index == len(children) - 1:
-        return text[: children[index - 1].node.end] + text[child.node.end :]
-    return text[: child.start] + text[children[index + 1].start :]
+    if index < len(children) - 1:
+        after = children[index + 1].start
+        return text[: child.start] + _comments(text, child.node.end, after, child.comma).lstrip(_BLANK) + text[after:]
+    if index == 0:
+        before, after = container.start + 1, container.end - 1
+        kept = _comments(text, before, child.start).rstrip(_BLANK)
+        return text[:before] + _joined(kept, _comments(text, child.node.end, after, child.comma) + text[after:])
+    previous = children[index - 1]
+    if child.comma >= 0:  # who ends the last one with a comma does so still
+        kept = _comments(text, previous.end, child.start).rstrip(_BLANK)
+        return text[: previous.end] + _joined(kept, _comments(text, child.node.end, child.comma) + text[child.end :])
+    kept = _comments(text, previous.node.end, child.start, previous.comma).rstrip(_BLANK)
+    return text[: previous.node.end] + _joined(kept, text[child.node.end :])
+
+
+def _comments(text: str, start: int, end: int, comma: int = -1) -> str:
+    """What stands between two values, without the comma; nothing where that is white space alone."""
+    between = text[start:end] if comma < 0 else text[start:comma] + text[comma + 1 : end]
+    return between if between.strip(_BLANK) else ""
+
+
+def _joined(kept: str, rest: str) -> str:
+    """Comments, and what follows them: not as a part of the last."""
+    follows_on = _ends_in_line_comment(kept) and not _NEWLINE.match(rest.lstrip(" \t"))
+    return kept + (_Style.of(kept + rest).newline if follows_on else "") + rest
+
+
+def _ends_in_line_comment(comments: str) -> bool:
+    found = COMMENT.findall(comments)
+    return bool(found) and found[-1].startswith("//")
 
 
 def new_document(value: Any) -> str:
@@ -81,21 +109,27 @@ def _add(text: str, root: Node, container: Node, key: str | None, value: Any) ->
     over_lines = _over_lines(text, root, container)
     if not container.children:
         outer = _indent_at(text, container.start)
+        kept = _comments(text, container.start + 1, container.end - 1).rstrip(_BLANK)
+        over_lines = over_lines or bool(kept)
         inner = style.newline + outer + style.indent if over_lines else ""
         rendered = style.render(value, outer + style.indent, over_lines, key)
         close = style.newline + outer if over_lines else ""
-        return text[: container.start + 1] + inner + rendered + close + text[container.end - 1 :]
+        return text[: container.start + 1] + kept + inner + rendered + close + text[container.end - 1 :]
     last = container.children[-1]
+    beside = _comments(text, last.end, container.end - 1).rstrip(_BLANK)
+    over_lines = over_lines or _ends_in_line_comment(beside)
     if over_lines:
         # The line end and indentation of the last one, without empty lines that set it apart.
         gap = _gap_before(text, container, len(container.children) - 1)
         ends = list(_NEWLINE.finditer(gap))
-        indentation = gap[ends[-1].end() :]
-        separator = "," + ends[-1][0] + indentation
+        indentation = gap[ends[-1].end() :] if ends else _indent_at(text, last.start)
+        separator = (ends[-1][0] if ends else style.newline) + indentation
     else:
-        indentation, separator = "", style.comma
+        indentation, separator = "", style.comma[1:]
     added = separator + style.render(value, indentation, over_lines, key)
-    return text[: last.node.end] + added + text[last.node.end :]
+    if last.comma >= 0:
+        return text[: last.end] + beside + added + "," + text[last.end + len(beside) :]
+    return text[: last.node.end] + "," + beside + added + text[last.node.end + len(beside) :]
 
 
 def _over_lines(text: str, root: Node, container: Node) -> bool:

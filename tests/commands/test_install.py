@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from kit import GATE, Machine, injected
 
-from gate.wiring.claude_settings import find_installed, look_at
+from gate.clients import claude
+from gate.wiring.client_settings import find_installed, look_at
 
 EVENTS = ["SessionStart", "SessionEnd"]
 OLD = "/old/bin/gate hook {} --client claude"
@@ -417,12 +418,12 @@ def test_usage(machine: Machine) -> None:
 
 def test_what_is_installed_can_be_listed(machine: Machine, project: Path, settings: Path) -> None:
     environ = machine.environ
-    assert find_installed(environ, str(project)) == []
+    assert find_installed(claude, environ, str(project)) == []
     machine.text("install", "claude", cwd=project)
     machine.text("install", "claude", "--scope", "project", cwd=project)
     hooks = {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": OLD.format("end"), "timeout": 3}]}]}
     put(project / ".claude" / "settings.local.json", json.dumps({"hooks": hooks}))
-    found = find_installed(environ, str(project))
+    found = find_installed(claude, environ, str(project))
     assert [(one.scope, one.event, one.boundary, one.seconds, one.effective) for one in found] == [
         ("user", "SessionStart", "start", 10, True),
         ("user", "SessionEnd", "end", 10, True),
@@ -433,7 +434,7 @@ def test_what_is_installed_can_be_listed(machine: Machine, project: Path, settin
     assert found[0].file == str(settings)
     assert found[-1].matcher == "x"
     put(settings, "{,}")
-    wiring = look_at(environ, str(project), managed=str(put_managed(machine)))
+    wiring = look_at(claude, environ, str(project), managed=str(put_managed(machine)))
     assert list(wiring.unreadable) == [str(settings)]
     assert "line 1" in wiring.unreadable[str(settings)]
     assert wiring.disabled_by == str(machine.directory / "managed.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from json_layouts import OBJECTS, SCALARS, TEXTS, VALUES, layouts
 
 from gate.wiring import jsonedit
-from gate.wiring.jsontree import Node, parse
+from gate.wiring.jsontree import COMMENT, Dialect, Node, parse
 
 
 def loads(text: str) -> Any:
@@ -133,3 +134,62 @@ def test_what_is_added_keeps_its_characters() -> None:
     text = '{"a": "\\u00eb"}'
     root = parse(text)
     assert jsonedit.add_member(text, root, root, "Zoë", "ë") == '{"a": "\\u00eb", "Zoë": "ë"}'
+
+
+LENIENT = Dialect(comments=True, trailing_commas=True)
+
+
+@given(layouts(OBJECTS, lenient=True), TEXTS, VALUES, st.data())
+def test_adding_beside_comments_and_removing_again(text: str, key: str, value: Any, data: st.DataObject) -> None:
+    root = parse(text, LENIENT)
+    container = draw_container(data, root, dict)
+    assume(key not in container.value)
+    after = jsonedit.add_member(text, root, container, key, value)
+    grown = next(node for node in containers(parse(after, LENIENT), dict) if node.start == container.start)
+    assert grown.value == container.value | {key: value}
+    assert list(grown.value) == [*container.value, key]
+    assert is_edit_within(text, after, container.start + 1, container.end - 1)
+    back = jsonedit.remove(after, grown, len(grown.children) - 1)
+    assert parse(back, LENIENT).value == root.value
+    if container.children and not COMMENT.search(text[container.children[-1].node.end : container.end]):
+        assert back == text
+
+
+@given(layouts(st.lists(VALUES, min_size=1, max_size=4), lenient=True), st.data())
+def test_removing_leaves_every_comment_but_those_inside(text: str, data: st.DataObject) -> None:
+    root = parse(text, LENIENT)
+    index = data.draw(st.integers(0, len(root.children) - 1))
+    child = root.children[index]
+    after = jsonedit.remove(text, root, index)
+    assert parse(after, LENIENT).value == root.value[:index] + root.value[index + 1 :]
+    assert len(after) <= len(text) - (child.node.end - child.start) + 2
+    assert is_edit_within(text, after, root.start + 1, root.end - 1)
+    outside = COMMENT.findall(without_strings(text[: child.start] + text[child.node.end :]))
+    assert COMMENT.findall(without_strings(after)) == outside
+
+
+def without_strings(text: str) -> str:
+    """A text whose strings are empty, so that nothing in them looks like a comment."""
+    return re.sub(r'(//[^\r\n]*|/\*(?s:.*?)\*/)|"(?:[^"\\]|\\.)*"', lambda found: found[1] or '""', text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{ // mine\n}", '{ // mine\n  "n": {\n    "k": [\n      1\n    ]\n  }\n}'),
+        (
+            '{\n  "a": 1 // about a\n}',
+            '{\n  "a": 1, // about a\n  "n": {\n    "k": [\n      1\n    ]\n  }\n}',
+        ),
+        (
+            '{\n  "a": 1, // about a\n  /* the end */\n}',
+            '{\n  "a": 1, // about a\n  /* the end */\n  "n": {\n    "k": [\n      1\n    ]\n  },\n}',
+        ),
+        ('{"a": 1 /* one */}', '{"a": 1, /* one */ "n": {"k": [1]}}'),
+    ],
+)
+def test_comments_stay_beside_what_they_are_about(before: str, after: str) -> None:
+    root = parse(before, LENIENT)
+    assert jsonedit.add_member(before, root, root, "n", {"k": [1]}) == after
+    grown = parse(after, LENIENT)
+    assert jsonedit.remove(after, grown, len(grown.children) - 1) == before

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from json_layouts import layouts
+from json_layouts import VALUES, layouts
 
-from gate.wiring.jsontree import JsonError, Node, parse
+from gate.wiring.jsontree import Dialect, JsonError, Node, parse
 
 
 def refuse(name: str) -> NoReturn:
@@ -88,3 +88,26 @@ def test_of_equal_keys_the_last_counts_as_it_does_for_clients() -> None:
 
 def test_a_number_of_any_length_is_read() -> None:
     assert parse("[" + "9" * 5000 + "]").value == [float("inf")]
+
+
+LENIENT = Dialect(comments=True, trailing_commas=True)
+
+
+@given(VALUES, st.data())
+def test_comments_and_last_commas_mean_nothing(value: Any, data: st.DataObject) -> None:
+    text = data.draw(layouts(st.just(value), lenient=True))
+    assert parse(text, LENIENT).value == value
+
+
+@pytest.mark.parametrize("text", ["[1,,]", "[,]", "{,}", "[1 /* ]", "[1] /", "[1] # x", "// x", '{"a": /* */}'])
+def test_a_lenient_parser_takes_not_everything(text: str) -> None:
+    with pytest.raises(JsonError):
+        parse(text, LENIENT)
+
+
+def test_each_leniency_is_its_own() -> None:
+    assert parse("[1 /* one */]", Dialect(comments=True)).value == [1]
+    assert parse("[1,]", Dialect(trailing_commas=True)).value == [1]
+    for text, dialect in (("[1,]", Dialect(comments=True)), ("[1 // one\n]", Dialect(trailing_commas=True))):
+        with pytest.raises(JsonError):
+            parse(text, dialect)

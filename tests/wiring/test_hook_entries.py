@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_layouts import OBJECTS, TEXTS, VALUES, layouts
 
-from gate.wiring import claude_hooks
-from gate.wiring.claude_hooks import ADDED, ALREADY, FILE, NOTHING, REMOVED, UPDATED
+from gate.clients import claude
+from gate.wiring import hook_entries
+from gate.wiring.change import ADDED, ALREADY, NOTHING, REMOVED, UPDATED, Plan
+from gate.wiring.hook_entries import FILE
 from gate.wiring.jsontree import JsonError, parse
 
 LINES = {
@@ -55,7 +57,7 @@ def with_ours(value: Any) -> Any:
 
 @given(layouts(settings()))
 def test_installing_adds_our_entries_and_changes_nothing_else(text: str) -> None:
-    plan = claude_hooks.install(text, LINES)
+    plan = hook_entries.install(claude, text, LINES)
     assert loads(plan.text) == with_ours(loads(text))
     assert dict(plan.done) == dict.fromkeys(LINES, ADDED)
     # All that stood there stands there still, in its order: only insertions were made.
@@ -66,8 +68,8 @@ def test_installing_adds_our_entries_and_changes_nothing_else(text: str) -> None
 
 @given(layouts(settings()))
 def test_installing_again_changes_nothing(text: str) -> None:
-    once = claude_hooks.install(text, LINES)
-    again = claude_hooks.install(once.text or "", LINES, once.made)
+    once = hook_entries.install(claude, text, LINES)
+    again = hook_entries.install(claude, once.text or "", LINES, once.made)
     assert again.text == once.text
     assert dict(again.done) == dict.fromkeys(LINES, ALREADY)
     assert set(again.made) == set(once.made)
@@ -75,14 +77,14 @@ def test_installing_again_changes_nothing(text: str) -> None:
 
 @given(layouts(settings()))
 def test_uninstalling_takes_out_what_was_put_in(text: str) -> None:
-    once = claude_hooks.install(text, LINES)
-    back = claude_hooks.uninstall(once.text or "", once.made)
+    once = hook_entries.install(claude, text, LINES)
+    back = hook_entries.uninstall(claude, once.text or "", once.made)
     assert loads(back.text) == loads(text)
     assert dict(back.done) == dict.fromkeys(LINES, REMOVED)
     was_empty = [node for node in _containers(parse(text)) if not node.children and node.end - node.start > 2]
     if not was_empty:
         assert back.text == text
-    assert claude_hooks.uninstall(text, once.made).text == text
+    assert hook_entries.uninstall(claude, text, once.made).text == text
 
 
 def _containers(root: Any) -> list[Any]:
@@ -93,10 +95,10 @@ def _containers(root: Any) -> list[Any]:
 
 @given(layouts(settings()), TEXTS, VALUES)
 def test_what_somebody_changed_since_stays(text: str, key: str, value: Any) -> None:
-    installed = loads(claude_hooks.install(text, LINES).text)
-    made = claude_hooks.install(text, LINES).made
+    installed = loads(hook_entries.install(claude, text, LINES).text)
+    made = hook_entries.install(claude, text, LINES).made
     changed = {key if key != "hooks" else "other": value} | installed
-    back = claude_hooks.uninstall(json.dumps(changed, indent=2), made)
+    back = hook_entries.uninstall(claude, json.dumps(changed, indent=2), made)
     assert loads(back.text) == {key if key != "hooks" else "other": value} | loads(text)
 
 
@@ -109,7 +111,7 @@ def old_entries(**more: Any) -> dict[str, Any]:
 
 @given(layouts(st.sampled_from([old_entries(), old_entries(timeout=60), old_entries(timeout=10, **{"async": True})])))
 def test_an_older_entry_is_brought_up_to_date_where_it_stands(text: str) -> None:
-    plan = claude_hooks.install(text, LINES)
+    plan = hook_entries.install(claude, text, LINES)
     foreign = {"type": "command", "command": "notify"}
     assert loads(plan.text) == {"hooks": {event: [{"hooks": [foreign, WANTED[event]]}] for event in LINES}}
     assert dict(plan.done) == dict.fromkeys(LINES, UPDATED)
@@ -117,7 +119,7 @@ def test_an_older_entry_is_brought_up_to_date_where_it_stands(text: str) -> None
 
 def test_an_entry_without_a_shell_becomes_the_line() -> None:
     hook = {"type": "command", "command": "/old/gate", "args": ["hook", "start", "--client", "claude"]}
-    plan = claude_hooks.install(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}), LINES)
+    plan = hook_entries.install(claude, json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}), LINES)
     assert loads(plan.text)["hooks"]["SessionStart"] == [{"hooks": [WANTED["SessionStart"]]}]
 
 
@@ -131,7 +133,7 @@ def test_doubled_entries_become_one_and_useless_ones_go() -> None:
             "Stop": [{"hooks": [end]}, {"hooks": [foreign]}],
         }
     }
-    plan = claude_hooks.install(json.dumps(value, indent=2), LINES)
+    plan = hook_entries.install(claude, json.dumps(value, indent=2), LINES)
     assert loads(plan.text)["hooks"] == {
         "SessionStart": [{"hooks": [foreign]}, {"matcher": "startup", "hooks": [WANTED["SessionStart"]]}],
         "Stop": [{"hooks": [foreign]}],
@@ -142,26 +144,26 @@ def test_doubled_entries_become_one_and_useless_ones_go() -> None:
 
 def test_a_missing_or_empty_file_becomes_a_document_and_goes_again() -> None:
     for text in ("", "\ufeff", " \n"):
-        plan = claude_hooks.install(text, LINES)
+        plan = hook_entries.install(claude, text, LINES)
         assert loads(plan.text) == with_ours({})
         assert (plan.text or "").endswith("}\n")
         assert (plan.text or "").startswith("\ufeff") is text.startswith("\ufeff")
-        assert claude_hooks.uninstall(plan.text or "", (*plan.made, FILE)).text is None
-        assert loads(claude_hooks.uninstall(plan.text or "", plan.made).text) == {}
-        assert claude_hooks.uninstall(text, None) == claude_hooks.Plan(text, dict.fromkeys(LINES, NOTHING))
+        assert hook_entries.uninstall(claude, plan.text or "", (*plan.made, FILE)).text is None
+        assert loads(hook_entries.uninstall(claude, plan.text or "", plan.made).text) == {}
+        assert hook_entries.uninstall(claude, text, None) == Plan(text, dict.fromkeys(LINES, NOTHING))
 
 
 def test_a_file_made_for_the_hooks_stays_once_it_holds_something_else() -> None:
-    plan = claude_hooks.install("", LINES)
+    plan = hook_entries.install(claude, "", LINES)
     text = (plan.text or "").replace('{\n  "hooks"', '{\n  "model": "opus",\n  "hooks"', 1)
-    assert claude_hooks.uninstall(text, (*plan.made, FILE)).text == '{\n  "model": "opus"\n}\n'
+    assert hook_entries.uninstall(claude, text, (*plan.made, FILE)).text == '{\n  "model": "opus"\n}\n'
 
 
 def test_where_it_is_not_known_who_made_a_container_an_emptied_one_goes() -> None:
-    text = claude_hooks.install('{"a": 1}', LINES).text
-    assert claude_hooks.uninstall(text or "", None).text == '{"a": 1}'
-    kept = claude_hooks.install('{"hooks": {"SessionStart": []}}', LINES)
-    assert claude_hooks.uninstall(kept.text or "", kept.made).text == '{"hooks": {"SessionStart": []}}'
+    text = hook_entries.install(claude, '{"a": 1}', LINES).text
+    assert hook_entries.uninstall(claude, text or "", None).text == '{"a": 1}'
+    kept = hook_entries.install(claude, '{"hooks": {"SessionStart": []}}', LINES)
+    assert hook_entries.uninstall(claude, kept.text or "", kept.made).text == '{"hooks": {"SessionStart": []}}'
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,10 @@ def test_where_it_is_not_known_who_made_a_container_an_emptied_one_goes() -> Non
     ],
 )
 def test_a_shape_that_is_not_known_is_refused_with_its_line(text: str, problem: str) -> None:
-    for attempt in (lambda: claude_hooks.install(text, LINES), lambda: claude_hooks.uninstall(text, None)):
+    for attempt in (
+        lambda: hook_entries.install(claude, text, LINES),
+        lambda: hook_entries.uninstall(claude, text, None),
+    ):
         with pytest.raises(JsonError) as caught:
             attempt()
         assert str(caught.value) == problem
@@ -193,9 +198,9 @@ def test_a_shape_that_is_not_known_is_refused_with_its_line(text: str, problem: 
 
 def test_other_events_may_have_any_shape() -> None:
     text = '{"hooks": {"Later": {"when": "now"}, "Odd": ["x", {"hooks": 1}, {"hooks": [1, {"command": 2}]}]}}'
-    plan = claude_hooks.install(text, LINES)
+    plan = hook_entries.install(claude, text, LINES)
     assert loads(plan.text) == with_ours(loads(text))
-    assert claude_hooks.uninstall(plan.text or "", plan.made).text == text
+    assert hook_entries.uninstall(claude, plan.text or "", plan.made).text == text
 
 
 def test_entries_say_where_they_stand_and_what_restricts_them() -> None:
@@ -203,9 +208,9 @@ def test_entries_say_where_they_stand_and_what_restricts_them() -> None:
     value["hooks"]["SessionStart"][0]["matcher"] = "resume"
     value["hooks"]["Stop"] = [{"hooks": [{"type": "command", "command": "x; gate hook end --client claude"}]}]
     root = parse(json.dumps(value))
-    start, end = claude_hooks.entries(root)
+    start, end = hook_entries.entries(claude, root)
     assert (start.event, start.boundary, start.command) == ("SessionStart", "start", OLD["SessionStart"])
     assert (start.timeout, start.matcher, end.matcher) == (5, "resume", None)
     assert start.calls("SessionStart", "start")
     assert not start.calls("SessionEnd", "end")
-    assert claude_hooks.strangers(root) == ["x; gate hook end --client claude"]
+    assert hook_entries.strangers(claude, root) == ["x; gate hook end --client claude"]

@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from json_layouts import layouts
 from kit import clean_environ
-from test_claude_hooks import settings as somebodys_settings
+from test_hook_entries import settings as somebodys_settings
 
 import gate
+from gate.clients import claude
 from gate.errors import GateError
-from gate.wiring import claude_hooks, claude_install
-from gate.wiring.claude_install import Place
+from gate.wiring import hook_entries, hooks_install
+from gate.wiring.change import Change, Place
 from gate.wiring.install_record import Keeper
 from gate.wiring.installed_line import Installation
 from gate.wiring.jsontree import parse
@@ -52,17 +53,17 @@ class Home:
         """What the settings hold."""
         return self.settings.read_bytes() if self.settings.exists() else None
 
-    def install(self, version: str = "1") -> claude_install.Change:
+    def install(self, version: str = "1") -> Change:
         self.place = self.place._replace(now=self.place.now + 60)
-        return claude_install.install("user", self.place, lambda: installation(version))
+        return hooks_install.install(claude, "user", self.place, lambda: installation(version))
 
-    def uninstall(self) -> claude_install.Change:
-        return claude_install.uninstall("user", self.place)
+    def uninstall(self) -> Change:
+        return hooks_install.uninstall(claude, "user", self.place)
 
     def entries(self) -> int:
         """How many entries of ours there are."""
         text = (self.holds() or b"{}").decode().strip() or "{}"
-        return len(claude_hooks.entries(parse(text)))
+        return len(hook_entries.entries(claude, parse(text)))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Installing the gate's hooks in Claude Code's settings, and taking them out again.
+"""Installing the gate's hooks in a client's settings, and taking them out again.
 
 What is decided here: what to write, what to keep for the way back, and in which order, so that a kill in between leaves
 either the old settings or the new ones, and a record that is true of them or changes nothing.
@@ -7,48 +7,49 @@ either the old settings or the new ones, and a record that is true of them or ch
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 
-from gate.clients import claude
+from gate.clients import OWN_FILE
 from gate.errors import GateError
 from gate.quote import name
-from gate.wiring import claude_hooks
-from gate.wiring.change import NOTHING, Change, Place
-from gate.wiring.claude_hooks import FILE, Plan
-from gate.wiring.claude_settings import PROJECT, USER, read_tree, settings_path, unreadable
+from gate.wiring import hook_entries, own_file
+from gate.wiring.change import NOTHING, Change, Place, Plan
+from gate.wiring.client_settings import PROJECT, USER, read_tree, settings_path, unreadable
+from gate.wiring.clients import Client
+from gate.wiring.hook_entries import FILE
 from gate.wiring.install_record import Keeper, Record, stands_for
-from gate.wiring.installed_line import Installation, absolute_line, shared_line
+from gate.wiring.installed_line import Installation, absolute_line, for_any_shell, shared_line
 from gate.wiring.jsontree import JsonError
 from gate.wiring.settings_file import SettingsFile, remove_directories
 
 
-def lines(scope: str, path: str, installation: Callable[[], Installation]) -> dict[str, str]:
+def lines(client: Client, scope: str, path: str, installation: Callable[[], Installation]) -> dict[str, str]:
     """The command of each event, for the settings at `path`. Raises GateError."""
-    if scope == PROJECT:
-        shown = os.path.join(*path.split(os.sep)[-2:])
-        return {
-            event: shared_line(boundary, claude.NAME, shown, claude.render_start) for event, boundary, _ in claude.HOOKS
-        }
-    found = installation()
-    return {
-        event: absolute_line(found, boundary, claude.NAME, path, claude.render_start)
-        for event, boundary, _ in claude.HOOKS
-    }
+    written = {}
+    for event, boundary, _ in client.HOOKS:
+        if scope == PROJECT:
+            shown = client.settings_path(PROJECT, {}, "")
+            line = shared_line(boundary, client.NAME, shown, client.render_start, client.PROJECT_VARIABLE)
+        else:
+            line = absolute_line(installation(), boundary, client.NAME, path, client.render_start)
+        written[event] = for_any_shell(line) if client.ANY_SHELL else line
+    return written
 
 
-def install(scope: str, place: Place, installation: Callable[[], Installation], dry: bool = False) -> Change:
+def install(
+    client: Client, scope: str, place: Place, installation: Callable[[], Installation], dry: bool = False
+) -> Change:
     """Put our hooks into the settings of a scope. Raises GateError, and then the settings are as they were."""
-    path = _path(scope, place)
-    wanted = lines(scope, path, installation)
+    path = _path(client, scope, place)
+    wanted = lines(client, scope, path, installation)
     keeper = Keeper(place.state_root, os.path.realpath(path))
     with nullcontext() if dry else keeper.lock():
         file = SettingsFile(path)
         record = keeper.record()
-        tree = read_tree(file)
-        had_ours = tree is not None and bool(claude_hooks.entries(tree))
+        had_ours = _has_ours(client, file)
         known = record.made if had_ours and record is not None else () if not had_ours else None
-        plan = _plan(file, lambda text: claude_hooks.install(text, wanted, known or ()))
+        plan = _plan(file, lambda text: _installed(client, text, wanted, known or ()))
         after = (plan.text or "").encode("utf-8")
         if after == file.data or dry:
             return Change(scope, file, file.data, after, plan.done, dry=dry)
@@ -60,21 +61,20 @@ def install(scope: str, place: Place, installation: Callable[[], Installation], 
         return Change(scope, file, file.data, after, plan.done, backup)
 
 
-def uninstall(scope: str, place: Place, dry: bool = False) -> Change:
+def uninstall(client: Client, scope: str, place: Place, dry: bool = False) -> Change:
     """Take our hooks out of the settings of a scope. Raises GateError, and then the settings are as they were."""
-    path = _path(scope, place)
+    path = _path(client, scope, place)
     keeper = Keeper(place.state_root, os.path.realpath(path))
     file = SettingsFile(path)
-    tree = read_tree(file)
-    if tree is None or not claude_hooks.entries(tree):
+    if not _has_ours(client, file):
         if not dry:
             keeper.forget()
-        nothing = {event: NOTHING for event, _, _ in claude.HOOKS}
+        nothing = {event: NOTHING for event, _, _ in client.HOOKS}
         return Change(scope, file, file.data, file.data, nothing, dry=dry)
     with nullcontext() if dry else keeper.lock():
         file = SettingsFile(path)
         record = keeper.record()
-        plan = _plan(file, lambda text: claude_hooks.uninstall(text, record.made if record is not None else None))
+        plan = _plan(file, lambda text: _uninstalled(client, text, record.made if record is not None else None))
         after = _restored(file, keeper, record, plan)
         if after == file.data or dry:
             return Change(scope, file, file.data, after, plan.done, dry=dry)
@@ -89,12 +89,29 @@ def uninstall(scope: str, place: Place, dry: bool = False) -> Change:
         return Change(scope, file, file.data, after, plan.done, backup)
 
 
-def _path(scope: str, place: Place) -> str:
+def _has_ours(client: Client, file: SettingsFile) -> bool:
+    if client.FORM == OWN_FILE:
+        return own_file.calls_gate(client, file.text())
+    tree = read_tree(client, file)
+    return tree is not None and bool(hook_entries.entries(client, tree))
+
+
+def _installed(client: Client, text: str, wanted: Mapping[str, str], made: Collection[str]) -> Plan:
+    if client.FORM == OWN_FILE:
+        return own_file.install(client, text, wanted)
+    return hook_entries.install(client, text, wanted, made)
+
+
+def _uninstalled(client: Client, text: str, made: Collection[str] | None) -> Plan:
+    return own_file.uninstall(client, text) if client.FORM == OWN_FILE else hook_entries.uninstall(client, text, made)
+
+
+def _path(client: Client, scope: str, place: Place) -> str:
     """The settings file of a scope. Where the project is the home directory its settings are the user's, which count
     everywhere; who asks for the project's does not mean that.
     """
-    path = settings_path(scope, place.environ, place.worktree)
-    if scope == PROJECT and os.path.realpath(path) == os.path.realpath(settings_path(USER, place.environ, "")):
+    path = settings_path(client, scope, place.environ, place.worktree)
+    if scope == PROJECT and os.path.realpath(path) == os.path.realpath(settings_path(client, USER, place.environ, "")):
         raise GateError(f"{name(path, 1000)}: these are the user's own settings here: use --scope user")
     return path
 
@@ -104,6 +121,8 @@ def _plan(file: SettingsFile, plan: Callable[[str], Plan]) -> Plan:
         return plan(file.text())
     except JsonError as error:
         raise unreadable(file, error) from None
+    except GateError as error:
+        raise GateError(f"{file.shown}: {error}") from None
 
 
 def _remembered(
