@@ -107,12 +107,12 @@ def of_firing(site: Site, client: str, title: str) -> list[Answer]:
     if fired.START not in moments:
         text = f"{title} has not yet called the start hook in {name(site.project.root, 1000)}"
         return [Answer("fired", WARNING, text, f"start {title} there once: it reads its settings when it starts")]
-    answers = [Answer("fired", GOOD, _times(moments, (fired.START, fired.END, fired.FINISHED)))]
+    answers = [Answer("fired", GOOD, f"{title}: {_times(moments, (fired.START, fired.END, fired.FINISHED))}")]
     if moments.get(fired.CUT_OFF, 0.0) > moments.get(fired.FINISHED, 0.0):
-        text = f"an end was cut off before it was complete, seen {local(moments[fired.CUT_OFF])}"
+        text = f"{title}: an end was cut off before it was complete, seen {local(moments[fired.CUT_OFF])}"
         answers.append(Answer("fired", WARNING, text, "if that comes back, something ends the gate's own processes"))
     elif moments.get(fired.UNENDED, 0.0) > moments.get(fired.END, 0.0):
-        text = f"a session ended without calling the end hook, seen {local(moments[fired.UNENDED])}"
+        text = f"{title}: a session ended without calling the end hook, seen {local(moments[fired.UNENDED])}"
         cure = f"normal after a crash or a kill; if every session does, the end hook of {title} does not fire"
         answers.append(Answer("fired", WARNING, text, cure))
     return answers

@@ -135,7 +135,9 @@ def _answer_all(
             continue
         answers.append(done)
         if call.format == "text":
-            _answer(call, done)
+            _answer(call, done._replace(warnings=[]))
+    for warning in dict.fromkeys(warning for done in answers for warning in done.warnings):
+        click.echo(f"session-gate: warning: {line(warning)}", err=True)  # each once: some are about this program
     if call.format == "json":
         call.print_json({"schema": 1, "clients": [_as_json(done) for done in answers]})
     elif not answers:

@@ -62,7 +62,9 @@ def _of_codex(site: Site, directory: str, installed: Sequence[Installed]) -> lis
         ]
         if not same:
             text = f"{codex.TITLE} does not read the {entry.event} hook in {name(entry.file, 1000)}"
-            cure = f"start codex in {name(directory, 1000)} and trust the directory, then the hooks in /hooks"
+            cure = "see whether its config.toml switches hooks off under [features]"
+            if entry.scope != USER:
+                cure = f"start codex in {name(directory, 1000)} and trust the directory, then the hooks in /hooks"
             answers.append(Answer(codex.NAME, PROBLEM, text, cure))
         elif not same[0].runs:
             state = line(same[0].trust) if same[0].enabled else "switched off"

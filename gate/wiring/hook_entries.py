@@ -155,6 +155,7 @@ def uninstall(client: Client, text: str, made: Collection[str] | None) -> Plan:
         if ours and container is not None and node is not None and not node.children:
             text = jsonedit.remove(text, container, _index(container, keys[-1]))
     root = read(client, text)
+    # As long as hooks are left, they need it.
     if VERSION in (made or ()) and root.get("hooks") is None and root.get(VERSION) is not None:
         text = jsonedit.remove(text, root, _index(root, VERSION))
     gone = bool(taken) and FILE in (made or ()) and _holds_nothing(client, text)

@@ -21,24 +21,26 @@ OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=4)
 
 
 @st.composite
-def layouts(draw: st.DrawFn, values: st.SearchStrategy[Any] = VALUES, lenient: bool = False) -> str:
+def layouts(
+    draw: st.DrawFn, values: st.SearchStrategy[Any] = VALUES, comments: bool = False, commas: bool = False
+) -> str:
     """A text for a value: as programs write it, or with any white space and escapes; perhaps with a byte order mark.
-    `lenient`: with comments, and with commas before closing brackets.
+    Perhaps with comments and with commas before closing brackets, where these are allowed.
     """
     value = draw(values)
     bom = draw(st.sampled_from(["", "", "\ufeff"]))
-    if draw(st.booleans()) and not lenient:
+    if draw(st.booleans()) and not (comments or commas):
         indent = draw(st.sampled_from([None, 2, 4, "\t"]))
         text = json.dumps(value, indent=indent, ensure_ascii=draw(st.booleans()))
         newline = draw(st.sampled_from(["\n", "\r\n", "\r"]))
         return bom + text.replace("\n", newline) + draw(st.sampled_from(["", newline]))
-    writer = _Writer(draw, SPACE_AND_COMMENTS if lenient else SPACE, lenient)
+    writer = _Writer(draw, SPACE_AND_COMMENTS if comments else SPACE, commas)
     return bom + writer.space() + writer.written(value) + writer.space()
 
 
 class _Writer:
-    def __init__(self, draw: st.DrawFn, space: st.SearchStrategy[str], lenient: bool) -> None:
-        self._draw, self._space, self._lenient = draw, space, lenient
+    def __init__(self, draw: st.DrawFn, space: st.SearchStrategy[str], commas: bool) -> None:
+        self._draw, self._space, self._commas = draw, space, commas
 
     def space(self) -> str:
         return self._draw(self._space)
@@ -53,7 +55,7 @@ class _Writer:
         return self._text(value)
 
     def _joined(self, parts: list[str]) -> str:
-        ends = self._lenient and parts and self._draw(st.booleans())
+        ends = self._commas and parts and self._draw(st.booleans())
         return ",".join(parts) + ("," + self.space() if ends else "")
 
     def _text(self, value: Any) -> str:

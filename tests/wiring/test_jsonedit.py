@@ -139,7 +139,7 @@ def test_what_is_added_keeps_its_characters() -> None:
 LENIENT = Dialect(comments=True, trailing_commas=True)
 
 
-@given(layouts(OBJECTS, lenient=True), TEXTS, VALUES, st.data())
+@given(layouts(OBJECTS, comments=True, commas=True), TEXTS, VALUES, st.data())
 def test_adding_beside_comments_and_removing_again(text: str, key: str, value: Any, data: st.DataObject) -> None:
     root = parse(text, LENIENT)
     container = draw_container(data, root, dict)
@@ -155,7 +155,7 @@ def test_adding_beside_comments_and_removing_again(text: str, key: str, value: A
         assert back == text
 
 
-@given(layouts(st.lists(VALUES, min_size=1, max_size=4), lenient=True), st.data())
+@given(layouts(st.lists(VALUES, min_size=1, max_size=4), comments=True, commas=True), st.data())
 def test_removing_leaves_every_comment_but_those_inside(text: str, data: st.DataObject) -> None:
     root = parse(text, LENIENT)
     index = data.draw(st.integers(0, len(root.children) - 1))

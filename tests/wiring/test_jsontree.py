@@ -95,7 +95,7 @@ LENIENT = Dialect(comments=True, trailing_commas=True)
 
 @given(VALUES, st.data())
 def test_comments_and_last_commas_mean_nothing(value: Any, data: st.DataObject) -> None:
-    text = data.draw(layouts(st.just(value), lenient=True))
+    text = data.draw(layouts(st.just(value), comments=True, commas=True))
     assert parse(text, LENIENT).value == value
 
 
