@@ -17,18 +17,6 @@ from gate.wiring.clients import CLIENTS
 WITHOUT_CLAUDE = [name for name in AGENTS if name != "claude"]
 
 
-@pytest.fixture
-def bare(machine: Machine) -> Machine:
-    """A machine without any client: of the real one's programs there is git alone."""
-    programs = machine.directory / "bin"
-    programs.mkdir()
-    git = shutil.which("git")
-    assert git is not None
-    (programs / "git").symlink_to(git)
-    machine.environ["PATH"] = str(programs)
-    return machine
-
-
 def settings_of(machine: Machine, name: str) -> Path:
     return Path(settings_path(CLIENTS[name], "user", machine.environ, ""))
 
