@@ -9,6 +9,9 @@ from pathlib import Path
 
 from kit import Machine
 
+from gate.wiring.client_settings import PROJECT, USER
+from gate.wiring.clients import CLIENTS, Client
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
@@ -55,6 +58,35 @@ def test_what_an_installation_says(machine: Machine, project: Path) -> None:
     assert [line.partition(": ")[0 if number == 1 else 2] for number, line in enumerate(said)] == [
         line.partition(": ")[0 if number == 1 else 2] for number, line in enumerate(shown)
     ]
+
+
+def test_the_table_of_clients_is_what_their_modules_say() -> None:
+    rows = ["| client | `gate install …` | seen with | the user's file | a project's file |", "|---|---|---|---|---|"]
+    rows += [
+        f"| {client.TITLE} | `{client.NAME}` | {client.TRIED or '–'} | {users_file(client)} |"
+        f" `{client.settings_path(PROJECT, {}, '')}` |"
+        for client in CLIENTS.values()
+    ]
+    match = re.search(r"<!-- clients: .*? -->\n(.*?)<!-- /clients -->", README, re.DOTALL)
+    assert match is not None
+    assert match[1].splitlines() == rows
+
+
+def users_file(client: Client) -> str:
+    path = f"`{client.settings_path(USER, {'HOME': '~'}, '')}`"
+    variable = client.DIRECTORY_VARIABLE
+    if not variable:
+        return path
+    return f"`{client.settings_path(USER, {variable: '$' + variable}, '')}`, else {path}"
+
+
+def test_what_was_seen_is_of_the_versions_that_the_modules_name() -> None:
+    titles = {client.TITLE: client.TRIED for client in CLIENTS.values()}
+    section = README.partition("## Seen with real clients\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert rows
+    for title, versions, *_ in rows:
+        assert titles[title] == versions
 
 
 def test_every_command_of_the_readme_exists(machine: Machine, project: Path) -> None:

@@ -107,7 +107,7 @@ def _events(client: Client, wiring: Wiring) -> list[Answer]:
             for entry in always
             if isinstance(entry.seconds, int | float) and entry.seconds < min(SHORTEST, given)
         ]
-    return answers
+    return list(dict.fromkeys(answers))  # two events may be one boundary
 
 
 def _lines(client: Client, site: Site, directory: str, installed: Sequence[Installed]) -> list[Answer]:
@@ -128,7 +128,7 @@ def _lines(client: Client, site: Site, directory: str, installed: Sequence[Insta
             text = f"the {entry.event} line in {name(entry.file, 1000)} was not tried: this version writes another one"
             answers.append(Answer(client.NAME, WARNING, text, again))
             continue
-        for event, command in commands.items():
+        for command, event in {command: event for event, command in reversed(commands.items())}.items():
             trouble = _try(client, site, directory, command)
             if trouble:
                 text = f"the {event} line in {name(entry.file, 1000)} does not start the gate: {trouble}"

@@ -30,12 +30,12 @@ def errors(machine: Machine, *arguments: str, cwd: Path, code: int) -> str:
 @pytest.mark.parametrize("name", WITHOUT_CLAUDE)
 def test_by_name(bare: Machine, project: Path, name: str) -> None:
     client, settings = CLIENTS[name], settings_of(bare, name)
-    start, end = (event for event, _, _ in client.HOOKS)
+    added = ", ".join(f"{event} added" for event, _, _ in client.HOOKS)
     diff = bare.text("install", name, "--dry-run", cwd=project)
     assert diff.startswith(f"--- /dev/null\n+++ {settings}\n")
     assert not settings.exists()
     said = bare.text("install", name, cwd=project)
-    assert said.startswith(f"{settings}: {start} added, {end} added\n")
+    assert said.startswith(f"{settings}: {added}\n")
     assert f"{client.TITLE} reads it at its next start.\n{client.AFTERWARDS}" in said
     assert "nothing changed" in bare.text("install", name, cwd=project)
     value = bare.json("install", name, cwd=project)
@@ -128,7 +128,7 @@ def test_without_a_name_all_that_is_installed_goes(bare: Machine, project: Path)
     shown = bare.text("uninstall", "--dry-run", cwd=project)
     assert shown.count("+++ ") == len(installed)
     said = bare.text("uninstall", cwd=project)
-    assert said.count("removed") == 2 * len(installed)
+    assert said.count(" removed") == sum(len(client.HOOKS) for client in CLIENTS.values()) + 2
     assert theirs.read_text() == "{} // mine\n"
     left = [path for path in (bare.directory / "home").rglob("*") if path.is_file() and path != theirs]
     assert left == []

@@ -255,7 +255,7 @@ def search(repository: Path, tmp_path: Path) -> Search:
     """Run the shared line in the project with a PATH; its standard output."""
 
     def run_with(shell: str, path: str, boundary: str = "start", **environ: str) -> str:
-        line = shared_line(boundary, "claude", ".claude/settings.json", claude.render_start)
+        line = shared_line(boundary, "claude", ".claude/settings.json", claude.render_start, "CLAUDE_PROJECT_DIR")
         given = {"PATH": path, "HOME": str(tmp_path / "home"), "CLAUDE_PROJECT_DIR": str(repository)} | environ
         done = run(shell, line, cwd=repository, **given)
         assert done.returncode == 0
@@ -295,6 +295,25 @@ class TestShared:
         assert "did not run" in injected(search(shell, f"{entry}:/usr/bin"))
         assert search(shell, f"{entry}:{outside}") == GOT
         assert search(shell, f"{entry}:{outside}", CLAUDE_PROJECT_DIR="") == GOT
+
+    @pytest.mark.parametrize("below", ["", "a/b"])
+    def test_without_a_variable_it_is_the_repository_around(
+        self, shell: str, repository: Path, outside: Path, below: str
+    ) -> None:
+        for place in (repository, repository / "bin", repository / "a" / "b"):
+            programs(place, "trap")
+        line = shared_line("start", "claude", "s.json", claude.render_start)
+        path = f".:{repository}/bin:{repository}/a/b:{outside}"
+
+        def said() -> str:
+            return run(
+                shell, line, cwd=repository / below, PATH=path, HOME="/nonexistent", CLAUDE_PROJECT_DIR="/"
+            ).stdout
+
+        (repository / ".git").write_text("gitdir: elsewhere\n")
+        assert said() == GOT
+        (repository / ".git").unlink()  # then there is no repository, and the working directory is all that is known
+        assert said() == (GOT if not below else GOT.replace("outside", "trap"))
 
     def test_a_link_into_the_repository_is_in_it(
         self, shell: str, search: Search, repository: Path, outside: Path
@@ -361,7 +380,7 @@ def test_the_real_gate_answers_through_both_lines(machine: Machine, project: Pat
         "script": absolute_line(
             Installation(sys.executable, "/nonexistent", str(script)), "start", "claude", "/s.json", claude.render_start
         ),
-        "shared": shared_line("start", "claude", "s.json", claude.render_start),
+        "shared": shared_line("start", "claude", "s.json", claude.render_start, "CLAUDE_PROJECT_DIR"),
     }
     for name, line in lines.items():
         state = machine.directory / f"state-{name}"

@@ -233,7 +233,8 @@ def test_a_file_of_our_own_comes_and_goes(tmp_path: Path, client: Client) -> Non
     assert set(home.install().done.values()) == {ADDED}
     installed = home.holds() or b""
     assert b"gate uninstall " + client.NAME.encode() in installed
-    assert [one.boundary for one in find_installed(client, home.environ, str(tmp_path))] == ["start", "end"]
+    found = [(one.event, one.boundary) for one in find_installed(client, home.environ, str(tmp_path))]
+    assert found == [(event, boundary) for event, boundary, _ in client.HOOKS]
     assert set(home.install().done.values()) == {ALREADY}
     home.put(installed + b"\n")
     updated = home.install()
