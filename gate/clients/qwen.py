@@ -26,8 +26,9 @@ TITLE = "Qwen Code"
 PROGRAM = "qwen"
 TRIED = ""
 FORM, UNIT, COMMENTS, TRAILING_COMMAS = GROUPED, MILLISECONDS, True, False
+EXPANDS = True
 SCOPES = ("user", "project")
-DIRECTORY_VARIABLE, PROJECT_VARIABLE = "", "QWEN_PROJECT_DIR"
+DIRECTORY_VARIABLE, PROJECT_VARIABLE = "QWEN_HOME", "QWEN_PROJECT_DIR"
 SHADOWED_BY = ""
 ANY_SHELL = False
 AFTERWARDS = ""
@@ -37,7 +38,7 @@ OFF = ("disableAllHooks", True)
 
 def config_directory(environ: Mapping[str, str]) -> str:
     """The client's own directory."""
-    return os.path.join(environ.get("HOME", ""), ".qwen")
+    return environ.get("QWEN_HOME") or os.path.join(environ.get("HOME", ""), ".qwen")
 
 
 def settings_path(scope: str, environ: Mapping[str, str], worktree: str) -> str:
@@ -47,8 +48,10 @@ def settings_path(scope: str, environ: Mapping[str, str], worktree: str) -> str:
 
 
 def managed_settings(platform: str) -> str:
-    """An administrator's settings, which no user's override. Empty where there are none that say anything of hooks."""
-    return ""
+    """An administrator's settings, which no user's override."""
+    if platform == "darwin":
+        return "/Library/Application Support/QwenCode/settings.json"
+    return "/etc/qwen-code/settings.json"
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:

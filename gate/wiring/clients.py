@@ -12,16 +12,16 @@ from gate.clients import claude, codex, copilot, cursor, droid, gemini, opencode
 
 
 class Client(Protocol):
-    """What a client's module says of its wiring.
+    """What a client's module says of its wiring. Empty where there is none of something.
 
     `TITLE` is its name for people, `PROGRAM` its command, `TRIED` the versions that the gate was seen with (empty: with
     none). `HOOKS` are (event, boundary, seconds), `UNIT` how many units of its time limits a second has. `FORM` is how
     its hooks are kept (`gate.clients`), `COMMENTS` and `TRAILING_COMMAS` what its parser takes beside strict JSON,
-    `SHADOWED_BY` a file beside that one which makes the client leave its hooks out. `SCOPES` are the settings it has,
-    later ones before earlier ones where both have a setting; `DIRECTORY_VARIABLE` names its own directory,
-    `PROJECT_VARIABLE` tells its hooks the project. `ANY_SHELL` says that its hooks may be run by a shell that is not
-    POSIX's, `OFF` which setting, with which value, switches hooks off, `AFTERWARDS` what its user has to do once the
-    hooks are installed. Empty where there is none.
+    `EXPANDS` that it puts variables' values into its settings before a shell sees them, `SHADOWED_BY` a file beside the
+    settings which makes it leave their hooks out. `SCOPES` are the settings it has, later ones before earlier ones
+    where both have a setting; `DIRECTORY_VARIABLE` names its own directory, `PROJECT_VARIABLE` tells its hooks where it
+    was started. `ANY_SHELL` says that its hooks may be run by a shell that is not POSIX's, `OFF` which setting, with
+    which value, switches hooks off, `AFTERWARDS` what its user has to do once the hooks are installed.
     """
 
     NAME: str
@@ -32,6 +32,7 @@ class Client(Protocol):
     FORM: str
     COMMENTS: bool
     TRAILING_COMMAS: bool
+    EXPANDS: bool
     SHADOWED_BY: str
     DIRECTORY_VARIABLE: str
     PROJECT_VARIABLE: str

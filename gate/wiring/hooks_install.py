@@ -19,7 +19,7 @@ from gate.wiring.client_settings import PROJECT, USER, read_tree, settings_path,
 from gate.wiring.clients import Client
 from gate.wiring.hook_entries import FILE
 from gate.wiring.install_record import Keeper, Record, stands_for
-from gate.wiring.installed_line import Installation, absolute_line, for_any_shell, shared_line
+from gate.wiring.installed_line import Installation, absolute_line, for_any_shell, shared_line, without_variables
 from gate.wiring.jsontree import JsonError
 from gate.wiring.settings_file import SettingsFile, remove_directories
 
@@ -33,6 +33,8 @@ def lines(client: Client, scope: str, path: str, installation: Callable[[], Inst
             line = shared_line(boundary, client.NAME, shown, client.render_start, client.PROJECT_VARIABLE)
         else:
             line = absolute_line(installation(), boundary, client.NAME, path, client.render_start)
+        if client.EXPANDS:
+            line = without_variables(line, boundary, client.NAME)
         written[event] = for_any_shell(line) if client.ANY_SHELL else line
     return written
 

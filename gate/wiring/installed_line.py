@@ -71,14 +71,22 @@ def for_any_shell(line: str) -> str:
     return f"exec /bin/sh -c {_word(line)}"
 
 
+def without_variables(line: str, boundary: str, client: str) -> str:
+    """The line for a client that puts variables' values into every text of its settings before a shell sees it: there
+    `$PATH` would be one word, `${w:-//}` a `//`, and `$o` whatever the environment has under that name.
+    """
+    encoded = line.replace("\\", "\\\\").replace("$", "\\0044")
+    return f'{marker(boundary, client)} exec /bin/sh -c "$(printf %b {_word(encoded)})"'
+
+
 def shared_line(boundary: str, client: str, settings: str, render: Callable[[str, str], str], project: str = "") -> str:
     """The line for a file that a team shares: `session-gate` by PATH, wherever each has it installed.
 
     Only absolute directories of PATH count, and none that lies in the project (`.`, `node_modules/.bin`, an
     environment in the repository): what stands in a repository is other people's, and must not run unasked. Where the
     home directory lies in the project there is nothing outside to be found, and all absolute ones count. `project` is
-    the variable in which the client tells its hooks the project; without one it is the repository around the working
-    directory.
+    the variable in which the client tells its hooks the directory that it was started in; without one the working
+    directory stands for it. The repository around it is the project.
     """
     reason = f"{SCRIPT} was not found in PATH outside of this project, or could not be started"
     cure = f"Install session-gate, or remove its hooks from {name(settings, 1000)}."
@@ -101,12 +109,11 @@ def shared_line(boundary: str, client: str, settings: str, render: Callable[[str
 
 
 def _project(variable: str) -> str:
-    """Sets $w to the project."""
-    if variable:
-        return f'w=$(f "${{{variable}:-.}}");'
-    return 'w=$(f .); d=$w; while [ "$d" ] && ! [ -e "$d/.git" ]; do d=${d%/*}; done; w=${d:-$w};'
+    """Sets $w to the project: the repository around the directory that the client names, or that directory."""
+    return f'w=$(f "${{{variable}:-.}}");' + _AROUND if variable else f"w=$(f .);{_AROUND}"
 
 
+_AROUND = ' d=$w; while [ "$d" ] && ! [ -e "$d/.git" ]; do d=${d%/*}; done; w=${d:-$w};'
 _SHOW = '[ -z "$o" ] || printf \'%s\\n\' "$o"'
 
 

@@ -19,7 +19,7 @@ EACH = pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
 
 
 def installation() -> Installation:
-    return Installation("/opt/gate/bin/python", "/opt/gate/silent.py", "/opt/gate/bin/session-gate")
+    return Installation("/opt/gate/bin/python", "/opt/gate/hook.py", "/opt/gate/bin/session-gate")
 
 
 def test_the_table_has_every_agent_once() -> None:

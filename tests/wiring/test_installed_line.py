@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kit import Machine, injected
 import gate
 from gate.clients import claude
 from gate.errors import GateError
-from gate.wiring.installed_line import Installation, absolute_line, shared_line
+from gate.wiring.installed_line import Installation, absolute_line, shared_line, without_variables
 
 SHELLS = [path for path in map(shutil.which, ("dash", "bash", "sh")) if path]
 PAYLOAD = b'{"session_id": "s", "hook_event_name": "SessionStart"}'
@@ -265,6 +266,15 @@ def search(repository: Path, tmp_path: Path) -> Search:
     return run_with
 
 
+def expanded(text: str, environ: Mapping[str, str]) -> str:
+    """What Gemini CLI 0.61.0 makes of a text in its settings."""
+
+    def value(found: re.Match[str]) -> str:
+        return environ.get(found[1] or found[2], found[0] if found[3] is None else found[3])
+
+    return re.sub(r"\$(?:(\w+)|\{([^}]+?)(?::-([^}]*))?\})", value, text)
+
+
 GOT = f"outside hook start --client claude: {PAYLOAD.decode()}\n"
 
 
@@ -314,6 +324,24 @@ class TestShared:
         assert said() == GOT
         (repository / ".git").unlink()  # then there is no repository, and the working directory is all that is known
         assert said() == (GOT if not below else GOT.replace("outside", "trap"))
+
+    def test_what_puts_variables_into_settings_finds_none(
+        self, shell: str, repository: Path, outside: Path, tmp_path: Path
+    ) -> None:
+        programs(repository, "trap")
+        plain = shared_line("start", "gemini", "s.json", claude.render_start, "GEMINI_PROJECT_DIR")
+        line = without_variables(plain, "start", "gemini")
+        environ = dict.fromkeys(("d", "f", "g", "o", "p", "s", "w", "GEMINI_PROJECT_DIR"), "/trap")
+        environ |= {"PATH": f"{repository}:{outside}", "HOME": str(tmp_path / "home")}
+        assert expanded(plain, environ) != plain
+        assert expanded(line, environ) == line
+        assert line.startswith(": session-gate hook start --client gemini;")
+        done = run(shell, line, cwd=repository, **environ | {"GEMINI_PROJECT_DIR": str(repository)})
+        assert done.stdout == GOT.replace("claude", "gemini")
+        broken = absolute_line(Installation("/a\\b$HOME/p", "/s", ""), "start", "gemini", "/s", claude.render_start)
+        said = run(shell, without_variables(broken, "start", "gemini")).stdout
+        assert said == run(shell, broken).stdout
+        assert "b$HOME/p" in said
 
     def test_a_link_into_the_repository_is_in_it(
         self, shell: str, search: Search, repository: Path, outside: Path

@@ -86,7 +86,7 @@ class Home:
 
     def install(self, version: str = "1", dry: bool = False) -> Change:
         self.place = self.place._replace(now=self.place.now + 60)
-        found = Installation(f"/opt/gate-{version}/bin/python", "/opt/gate/silent.py", "/opt/bin/session-gate")
+        found = Installation(f"/opt/gate-{version}/bin/python", "/opt/gate/hook.py", "/opt/bin/session-gate")
         return hooks_install.install(self.client, "user", self.place, lambda: found, dry)
 
     def uninstall(self) -> Change:
