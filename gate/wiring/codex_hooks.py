@@ -51,7 +51,7 @@ def ask(program: str, environ: Mapping[str, str], directory: str) -> list[CodexH
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=directory,
+            cwd=os.sep,  # it is told of the directory, and need not be in it
             env=dict(environ),
             start_new_session=True,
         )

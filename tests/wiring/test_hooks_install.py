@@ -16,13 +16,14 @@ from kit import clean_environ
 from test_hook_entries import settings as somebodys_settings
 
 import gate
-from gate.clients import claude
+from gate.clients import claude, copilot
 from gate.errors import GateError
-from gate.wiring import hook_entries, hooks_install
+from gate.wiring import hooks_install
 from gate.wiring.change import Change, Place
+from gate.wiring.client_settings import find_installed, settings_path
+from gate.wiring.clients import Client
 from gate.wiring.install_record import Keeper
 from gate.wiring.installed_line import Installation
-from gate.wiring.jsontree import parse
 
 INTERRUPTED = Path(__file__).parent.parent / "interrupted.py"
 MOST_POINTS = 60
@@ -33,11 +34,12 @@ def installation(version: str = "1") -> Installation:
 
 
 class Home:
-    """A home directory with Claude Code's settings, and a state directory."""
+    """A home directory with a client's settings, and a state directory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, client: Client = claude) -> None:
+        self.client = client
         self.environ = clean_environ(path)
-        self.settings = Path(self.environ["HOME"]) / ".claude" / "settings.json"
+        self.settings = Path(settings_path(client, "user", self.environ, ""))
         self.state = Path(self.environ["SESSION_GATE_STATE_DIR"])
         self.place = Place(self.environ, "", str(self.state), 1_800_000_000.0)
 
@@ -55,15 +57,14 @@ class Home:
 
     def install(self, version: str = "1") -> Change:
         self.place = self.place._replace(now=self.place.now + 60)
-        return hooks_install.install(claude, "user", self.place, lambda: installation(version))
+        return hooks_install.install(self.client, "user", self.place, lambda: installation(version))
 
     def uninstall(self) -> Change:
-        return hooks_install.uninstall(claude, "user", self.place)
+        return hooks_install.uninstall(self.client, "user", self.place)
 
     def entries(self) -> int:
         """How many entries of ours there are."""
-        text = (self.holds() or b"{}").decode().strip() or "{}"
-        return len(hook_entries.entries(claude, parse(text)))
+        return len(find_installed(self.client, self.environ, "/"))
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_a_symlink_to_another_file_is_another_installation(home: Home, tmp_path:
 
 
 class Interrupted:
-    """Runs `gate install claude` or `gate uninstall claude`, interrupted at one of its calls that change the disk."""
+    """Runs `gate install` or `gate uninstall` for one client, interrupted at one of its calls that change the disk."""
 
     def __init__(self, home: Home, directory: Path) -> None:
         self.home = home
@@ -194,7 +195,7 @@ class Interrupted:
             "GATE_TEST_INTERPRETER": str(self.interpreter),
         }
         done = subprocess.run(
-            [self.interpreter, self.program, command, "claude"],
+            [self.interpreter, self.program, command, self.home.client.NAME],
             cwd=self.home.state,
             env=environ,
             capture_output=True,
@@ -207,15 +208,22 @@ class Interrupted:
 
 
 @pytest.mark.parametrize(
-    ("mode", "before"),
-    [("kill", b'{ "hooks": { }, "a": 1 }'), ("kill", None), ("ENOSPC", b'{ "hooks": { }, "a": 1 }')],
-    ids=["killed", "killed, no file", "no space"],
+    ("client", "mode", "before"),
+    [
+        (claude, "kill", b'{ "hooks": { }, "a": 1 }'),
+        (claude, "kill", None),
+        (claude, "ENOSPC", b'{ "hooks": { }, "a": 1 }'),
+        (copilot, "kill", None),
+    ],
+    ids=["killed", "killed, no file", "no space", "killed, a file of its own"],
 )
 def test_an_interruption_leaves_the_old_settings_or_the_new(
-    home: Home, tmp_path: Path, mode: str, before: bytes | None
+    tmp_path: Path, client: Client, mode: str, before: bytes | None
 ) -> None:
+    home = Home(tmp_path / "user", client)
+    every = len(client.HOOKS)
     interrupted = Interrupted(home, tmp_path)
-    whole = {"install": 2, "update": 2, "uninstall": 0}
+    whole = {"install": every, "update": every, "uninstall": 0}
     for command, count in whole.items():
         for point in range(1, MOST_POINTS):
             home.put(before)
@@ -230,7 +238,7 @@ def test_an_interruption_leaves_the_old_settings_or_the_new(
                 assert home.entries() == count
             if command == "install":
                 home.install()
-                assert home.entries() == 2
+                assert home.entries() == every
             home.uninstall()
             assert home.holds() == before, (command, point)
             left = os.listdir(home.settings.parent) if home.settings.parent.exists() else []
