@@ -23,7 +23,7 @@ _PLACE = "settings.json"
 
 def line(boundary: str) -> str:
     """The shared line, but for its cure: nobody removes a line from a plugin."""
-    shared = shared_line(boundary, claude.NAME, _PLACE, claude.render_start)
+    shared = shared_line(boundary, claude.NAME, _PLACE, claude.render_start, claude.PROJECT_VARIABLE)
     assert f"remove its hooks from {_PLACE}" in shared
     return shared.replace(f"remove its hooks from {_PLACE}", "disable its plugin")
 
