@@ -12,8 +12,8 @@ from typing import Any
 
 import psutil
 import pytest
-from fake_anthropic import SCRIPT
 from fake_api import FakeApi, Request
+from fake_script import SCRIPT
 from install_clients import CLIENTS, cure, program
 from kit import TIMEOUT, Machine, wait_for_exit
 from terminal import Terminal

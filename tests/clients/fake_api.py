@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_anthropic import texts
+from fake_model import dialect_of
 from kit import TIMEOUT
 
 NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "tmux": "tmux"}
@@ -36,14 +36,18 @@ class Request:
         self.path = path
         self.key = key
         self.body = body
-        self.is_turn = path == "v1/messages" and bool(body.get("tools"))
+        self.dialect = dialect_of(path)
+        self.is_turn = self.dialect.asks_for_turn(path, body)
         """Whether it asks for a turn of a conversation; others ask for titles, topics and counts."""
+
+    def texts(self) -> list[str]:
+        """Everything that the model is given to read, in order."""
+        conversation = self.dialect.conversation(self.body)
+        return [*self.dialect.preamble(self.body), *(text for message in conversation for text in message.texts)]
 
     def said(self, word: str) -> list[str]:
         """The texts of the request that hold `word`, wherever it stands: in the system prompt or in a message."""
-        system = self.body.get("system", "")
-        holders = [{"content": system}, *self.body["messages"]]
-        found = [text for holder in holders for text in texts(holder) if word in text]
+        found = [text for text in self.texts() if word in text]
         assert bool(found) == (word in json.dumps(self.body)), "the word stands where this does not look"
         return found
 
@@ -58,9 +62,9 @@ class FakeApi:
         self._left = b""
         root = os.geteuid() == 0
         enter = ["--net"] if root else ["--user", "--map-current-user", "--keep-caps", "--net"]
-        program = Path(__file__).with_name("fake_anthropic.py")
+        program = Path(__file__).with_name("fake_model.py")
         self.process = subprocess.Popen(
-            ["unshare", *enter, sys.executable, "-I", program, log],
+            ["unshare", *enter, sys.executable, "-E", "-s", program, log],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"PATH": os.environ["PATH"]},
