@@ -30,6 +30,9 @@ same debt, come back after it was gone, would not be said. So such a text ends w
 _COMMANDS = {"clear": "/clear", "resume": "/resume", "fork": "/branch"}
 """What a person typed in a client that goes on to another session."""
 
+MOST = 10_000
+"""Characters of a text that a client takes whole unless its module says less; no `inject_limit` is larger."""
+
 FINISHER_PATIENCE = 1.0
 """Seconds that a start waits for the finisher of the previous session before it runs the suite itself."""
 
@@ -55,7 +58,9 @@ def start(
     told = was_told(look, event)
     cut = len(_checked(site)) if event.source in CONTINUED else 0
     before = _COMMANDS.get(event.source, "") if cleared else ""
-    text, headline, examined = greet(site, look, verdict, mine, cleared, before, trouble, known and not cleared, cut)
+    most = int(getattr(client, "MOST", MOST))
+    again = known and not cleared
+    text, headline, examined = greet(site, look, verdict, mine, cleared, before, trouble, again, cut, most)
     if mine is not None and not known and not trouble:
         write_baseline(site, mine, examined.report.baseline(mine.written))
         if examined.report.of_kind(UNKNOWN):
@@ -86,6 +91,7 @@ def greet(
     trouble: str = "",
     again: bool = False,
     cut: int = 0,
+    most: int = MOST,
 ) -> tuple[str, str, Examination]:
     """Run the suite within the start budget, write the marker, and compose the text and the user's line."""
     surveyed = survey(site, look, mine, START, first=_is_first_look(look, verdict), cleared=cleared, again=again)
@@ -94,7 +100,7 @@ def greet(
     def decorate(now: Look, examined: Examination, data: Mapping[str, Any]) -> dict[str, Any]:
         when = rfc3339(surveyed.when)
         shown = context.shown_before(now.marker, examined.report, when)
-        limit = surveyed.configuration.inject_limit - cut
+        limit = min(surveyed.configuration.inject_limit, most) - cut
         said[:] = context.compose(
             examined.report,
             verdict,

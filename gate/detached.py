@@ -116,8 +116,8 @@ def _last_looks(look: Look, results: Sequence[Result]) -> dict[str, float]:
 
 
 def await_owner(site: Site, record: Record) -> None:
-    """Wait, bounded, until a session's owner is gone."""
-    if record.owner is None:
+    """Wait, bounded, until a session's owner is gone; a shared one stays."""
+    if record.owner is None or record.owner.shared:
         time.sleep(UNTOLD_PATIENCE)
         return
     deadline = time.monotonic() + OWNER_PATIENCE

@@ -28,7 +28,8 @@ def kin(table: ProcessTable, marker: Marker | None, over: Sequence[Record], boot
     over = [record for record in over if record.place.boot == boot]
     for record in over:
         known.update(dict.fromkeys(record.running, record.session))
-    owners = {r.owner.pid: r for r in over if r.owner is not None and r.alive is False and r.client != SHELL}
+    dead = [r for r in over if r.alive is False and r.client != SHELL]
+    owners = {r.owner.pid: r for r in dead if r.owner is not None and not r.owner.shared}
     if not known and not owners:
         return {}
     try:

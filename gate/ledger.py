@@ -110,7 +110,7 @@ class Record:
             "since": rfc3339(self.since),
             "written": self.written,
             "ended": None if self.ended is None else rfc3339(self.ended),
-            "owner": None if self.owner is None else {"pid": self.owner.pid, "started": self.owner.started},
+            "owner": _owner_json(self.owner),
             "host": self.place.host,
             "boot": self.place.boot,
             "namespace": self.place.namespace,
@@ -166,13 +166,19 @@ def parse(data: bytes) -> Record:
         raise DamagedError("is not a complete record") from None
 
 
+def _owner_json(owner: Owner | None) -> dict[str, int | bool] | None:
+    if owner is None:
+        return None
+    return {"pid": owner.pid, "started": owner.started, **({"shared": True} if owner.shared else {})}
+
+
 def _parse_owner(value: Any) -> Owner | None:
     if value is None:
         return None
     pid, started = value["pid"], value["started"]
     if type(pid) is not int or type(started) is not int or pid < 2 or started < 0:
         raise DamagedError("has no usable 'owner'")
-    return Owner(pid, started)
+    return Owner(pid, started, value.get("shared") is True)
 
 
 AGAIN = 300.0
@@ -180,8 +186,8 @@ AGAIN = 300.0
 
 
 def ended_text(record: Record) -> str:
-    """When a session ended and whose it was, as a marker remembers it."""
-    owner = "" if record.owner is None else f" {record.owner.pid} {record.owner.started}"
+    """When a session ended and whose it was, as a marker remembers it; a shared owner is nobody's."""
+    owner = "" if record.owner is None or record.owner.shared else f" {record.owner.pid} {record.owner.started}"
     return rfc3339(record.since if record.ended is None else record.ended) + owner
 
 

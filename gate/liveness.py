@@ -103,10 +103,7 @@ def _refuse_hidden(pid: int) -> None:
 
 def _psutil_stat(pid: int) -> Stat | None:
     """Where there is no /proc: psutil, which this costs only where other sessions are open."""
-    if sys.flags.no_site and "site" not in sys.modules:  # a hook's Python runs with -S
-        import site
-
-        site.main()
+    _find_site_packages()
     import psutil
 
     try:
@@ -118,6 +115,34 @@ def _psutil_stat(pid: int) -> Stat | None:
         return None
     except psutil.AccessDenied:
         raise PermissionError(pid) from None
+
+
+def _find_site_packages() -> None:
+    if sys.flags.no_site and "site" not in sys.modules:  # a hook's Python runs with -S
+        import site
+
+        site.main()
+
+
+def read_command(pid: int) -> list[str]:
+    """The command line of a process; empty where it cannot be read."""
+    if not sys.platform.startswith("linux"):
+        return _psutil_command(pid)
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return os.fsdecode(file.read()).rstrip("\0").split("\0")
+    except OSError:
+        return []
+
+
+def _psutil_command(pid: int) -> list[str]:
+    _find_site_packages()
+    import psutil
+
+    try:
+        return list(psutil.Process(pid).cmdline())
+    except (psutil.Error, OSError):
+        return []
 
 
 MOST_RUNNING = 500
@@ -155,13 +180,18 @@ def running_below(pid: int, proc: str = "/proc") -> list[str]:
 
 
 class Owner:
-    """The process whose life is a session's. `started` is in the unit of `read_stat`, 0 where it is not known."""
+    """The process whose life is a session's. `started` is in the unit of `read_stat`, 0 where it is not known.
 
-    __slots__ = ("pid", "started")
+    `shared` says that it runs several people's sessions at once (a client's daemon): when it is dead they are over, but
+    what it runs is not one session's, and that it lives tells only that its client has not yet said their ends.
+    """
 
-    def __init__(self, pid: int, started: int) -> None:
+    __slots__ = ("pid", "shared", "started")
+
+    def __init__(self, pid: int, started: int, shared: bool = False) -> None:
         self.pid = pid
         self.started = started
+        self.shared = shared
 
 
 def is_alive(

@@ -10,7 +10,7 @@ import os
 
 from gate.errors import DamagedError
 from gate.ledger import ENDING, LEAVING, SHELL, Record, is_fired_again, safe_id
-from gate.liveness import find_owner, running_below
+from gate.liveness import find_owner, read_command, running_below
 from gate.project import working_directory
 from gate.site import Site
 
@@ -32,6 +32,8 @@ def find_session_owner(site: Site, client: Any, event: Event) -> Owner | None:
     owner = find_owner(os.getpid(), client.is_client, client.named_owner(site.environ), site.stat)
     if owner is None and event.session:
         owner = find_owner(0, client.is_client, client.recorded_owner(site.environ, event.session), site.stat)
+    if owner is not None and hasattr(client, "is_shared"):
+        owner.shared = client.is_shared(read_command(owner.pid))
     return owner
 
 
@@ -54,7 +56,7 @@ def handed_over(look: Look, mine: Record | None, source: str) -> list[Record]:
     """The records that a start takes over: after /clear the client lives on and goes on to the next session, and so it
     does when its end said that it leaves for another conversation.
     """
-    if mine is None or mine.owner is None:
+    if mine is None or mine.owner is None or mine.owner.shared:
         return []
     before = [record for record in look.records if record.id != mine.id and _same(record.owner, mine.owner)]
     return [record for record in before if record.state == LEAVING or source == "clear"]
@@ -116,7 +118,7 @@ def mark_ended(record: Record, owner: Owner | None, now: float) -> float:
     """Turn a record to `ending`, with what its client leaves running; when, in epoch seconds."""
     record.state = ENDING
     record.ended = now
-    if owner is not None and record.client != SHELL:  # a person's own jobs may outlive a terminal
+    if owner is not None and not owner.shared and record.client != SHELL:  # a person's own jobs outlive a terminal
         record.running = running_below(owner.pid)
     return now
 

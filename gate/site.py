@@ -121,7 +121,7 @@ class Look:
             named = [record for record in self.of_session(safe_id(tag)) if record.alive is not False]
             if named:
                 return named[-1]
-        owners = {record.owner.pid: record for record in self.records if record.owner and record.alive}
+        owners = {r.owner.pid: r for r in self.records if r.owner and not r.owner.shared and r.alive}
         pid = os.getpid()
         while owners and pid > 1:
             if pid in owners:

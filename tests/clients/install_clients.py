@@ -21,16 +21,23 @@ _CLAUDE = "node_modules/@anthropic-ai/claude-code-linux-{arch}/claude"
 CLIENTS = {
     "claude": ("@anthropic-ai/claude-code@2.1.332", _CLAUDE),
     "claude-2.1.197": ("@anthropic-ai/claude-code@2.1.197", _CLAUDE),
+    "codex": (
+        "@openai/codex@0.171.0",
+        "node_modules/@openai/codex-linux-{arch}/vendor/{machine}-unknown-linux-musl/bin/codex",
+    ),
+    "gemini": ("@google/gemini-cli@0.61.0", "node_modules/@google/gemini-cli/bundle/gemini.js"),
+    "qwen": ("@qwen-code/qwen-code@0.24.4", "node_modules/@qwen-code/qwen-code/cli-entry.js"),
 }
 """By name: the package with its version, and the program in it. Without a version, npm quietly takes one that the
-Node at hand can run; the program itself is a native one."""
+Node at hand can run. Claude Code's and Codex's programs are native ones (380 and 420 MB), Gemini CLI's and Qwen Code's
+scripts for Node (100 and 145 MB)."""
 
 
 def program(name: str) -> Path:
     """Where a client's program is, or will be when it is installed."""
     arch = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     package, path = CLIENTS[name]
-    return DIRECTORY / package.strip("@").replace("/", "-") / path.format(arch=arch)
+    return DIRECTORY / package.strip("@").replace("/", "-") / path.format(arch=arch, machine=platform.machine())
 
 
 def cure(name: str) -> str:

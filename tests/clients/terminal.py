@@ -17,6 +17,9 @@ from kit import TIMEOUT, wait_for_exit
 LOOK = 0.05
 """Seconds between two looks at the screen: tmux announces no change of it."""
 
+PATIENCE = 2.0
+"""Seconds in which a key shows on the screen."""
+
 STEADY = 3
 """Looks at a dialog in which a choice must have stood."""
 
@@ -24,8 +27,16 @@ STEADY = 3
 class Terminal:
     """A terminal with one program in it, in the namespace of a fake API."""
 
-    def __init__(self, api: FakeApi, cwd: Path, environ: Mapping[str, str], command: Sequence[str | Path]) -> None:
+    def __init__(
+        self,
+        api: FakeApi,
+        cwd: Path,
+        environ: Mapping[str, str],
+        command: Sequence[str | Path],
+        pointer: str = "❯",
+    ) -> None:
         require("tmux")
+        self._pointer = pointer
         # A socket's path must be short.
         self._directory = Path(tempfile.mkdtemp(prefix="terminal-"))
         self._tmux = [*api.inside("tmux"), "-S", str(self._directory / "tmux"), "-f", "/dev/null"]
@@ -58,6 +69,16 @@ class Terminal:
         """Press keys, by tmux's names."""
         self._do("send-keys", *keys)
 
+    def enter(self, taken: Callable[[str], bool]) -> None:
+        """Press Enter until it is taken: right after a text it may still count as one of its characters."""
+        deadline = time.monotonic() + TIMEOUT
+        while not taken(screen := self.screen()):
+            assert time.monotonic() < deadline, f"Enter is not taken:\n{screen}"
+            self._do("send-keys", "Enter", check=False)  # it may just have ended
+            patience = time.monotonic() + PATIENCE
+            while time.monotonic() < patience and not taken(self.screen()):
+                time.sleep(LOOK)
+
     def choose(self, answer: str) -> None:
         """Choose an answer of a dialog. One that has just been drawn swallows keys, and is drawn anew with its first
         answer: only a choice that has stood for a while is confirmed.
@@ -66,7 +87,7 @@ class Terminal:
         stood = 0
         while answer in (screen := self.screen()):
             assert time.monotonic() < deadline, f"{answer} cannot be chosen:\n{screen}"
-            stood = stood + 1 if re.search(rf"❯ (\d\. )?{re.escape(answer)}", screen) else 0
+            stood = stood + 1 if re.search(rf"{self._pointer} (\d\. )?{re.escape(answer)}", screen) else 0
             if stood == 0 or stood > STEADY:
                 self._do("send-keys", "Enter" if stood else "Down", check=False)  # it may just have ended
             time.sleep(6 * LOOK)

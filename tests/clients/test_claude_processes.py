@@ -2,62 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from claude_kit import HOLD, Claude, bash
-from kit import NO_PROCESSES, TIMEOUT, Machine, only_processes, wait_for_exit
+from kit import Machine, only_processes
+from waiters import Waiters
 
 pytestmark = pytest.mark.clients
-
-
-class Waiters:
-    """Programs that wait, each under a name that no other test uses."""
-
-    def __init__(self, directory: Path) -> None:
-        self.prefix = f"w{os.getpid() % 10000}-"
-        self.names = tuple(self.prefix + way for way in ("plain", "nohup", "setsid", "disown", "task"))
-        self.paths = [directory / name for name in self.names]
-        for path in self.paths:
-            shutil.copy(shutil.which("sleep") or "", path)
-
-    def running(self) -> dict[str, psutil.Process]:
-        found = {process.info["name"]: process for process in psutil.process_iter(["name"])}
-        return {name: found[name] for name in self.names if name in found}
-
-    def wait_for(self, count: int) -> None:
-        deadline = time.monotonic() + TIMEOUT
-        while len(self.running()) != count:
-            assert time.monotonic() < deadline, self.running()
-            time.sleep(0.01)
-
-    def end(self) -> None:
-        for process in self.running().values():
-            process.kill()
-            wait_for_exit(process)
-
-
-@pytest.fixture
-def waiters(tmp_path: Path, machine: Machine) -> Iterator[Waiters]:
-    made = Waiters(tmp_path)
-    machine.config.write_text(machine.config.read_text().replace(NO_PROCESSES, only_processes(made.prefix)))
-    yield made
-    made.end()
 
 
 def leave(waiters: Waiters) -> object:
     plain, nohup, setsid, disown, _ = waiters.paths
     return bash(f"{plain} 901 & nohup {nohup} 902 >/dev/null 2>&1 & setsid {setsid} 903 & {disown} 904 & disown; true")
-
-
-def told_of(text: str, waiters: Waiters) -> set[str]:
-    return {name.rpartition("-")[2] for name in waiters.names if name in text}
 
 
 ALL = {"plain", "nohup", "setsid", "disown"}
@@ -75,7 +33,7 @@ def test_whatever_outlives_its_session_is_named_to_the_next(
             run.end(signal.SIGKILL)
     waiters.wait_for(4)
     (text,) = claude.run(project).told()
-    assert told_of(text, waiters) == ALL
+    assert waiters.told_of(text) == ALL
     assert text.count(" outlived its claude session: started ") == 4
     waiters.end()
     assert claude.run(project).told() == []
@@ -91,7 +49,7 @@ def test_what_a_living_session_runs_is_not_named(claude: Claude, project: Path, 
         assert beside.told() == []
         run.end(signal.SIGTERM)
     (text,) = claude.run(project).told()
-    assert told_of(text, waiters) == ALL  # the client has ended its own task
+    assert waiters.told_of(text) == ALL  # the client has ended its own task
 
 
 def test_equal_ones_are_grouped_with_their_ports(

@@ -126,7 +126,7 @@ def test_a_compacted_conversation_is_the_same_session(claude: Claude, machine: M
         session.prompt("/compact")
         session.terminal.wait_for("Compacted")
         session.prompt("hello")
-        session.claude.api.wait(session.label, lambda: "hello" in str(session.turns()[-1].body["messages"][-2:]))
+        session.user.api.wait(session.label, lambda: "hello" in str(session.turns()[-1].body["messages"][-2:]))
         assert told(session.turns()[-1]) == []
         assert claude.record() == before
         type_exit(session)
