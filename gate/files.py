@@ -116,6 +116,19 @@ def write(path: str, data: bytes, cure: str = STATE_CURE) -> None:
         raise StateError(f"{path}: cannot be written: {_why(error, cure)}") from None
 
 
+def append_export(path: str, name: str, value: str) -> None:
+    """Append a variable, plain words both, to a file of a client's that its shell reads before every command. A failure
+    loses nothing else.
+    """
+    if os.path.isabs(path):
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            os.write(fd, f"export {name}={value}\n".encode("ascii"))
+            os.close(fd)
+        except (OSError, ValueError):
+            return
+
+
 def flush(path: str) -> None:
     """Make a file and its name outlast a crash of the machine, as far as the disk keeps its word. Costs milliseconds
     and more: for processes that nobody waits for.

@@ -30,6 +30,9 @@ OPEN = "open"
 LEAVING = "leaving"
 """Like open, but its client has said that it goes on to another conversation: the next start in it takes over."""
 
+UNTOLD = "untold"
+"""Like open, but what its start hook said was not heard: its next prompt's hook is told it."""
+
 ENDING = "ending"
 
 END_ALONE = "end"
@@ -141,7 +144,7 @@ def parse(data: bytes) -> Record:
             raise DamagedError("is not a record")
         if type(value["written"]) not in (int, float) or not 0 <= value["written"] < 1e18:
             raise DamagedError("has no usable 'written'")
-        if value["state"] not in (OPEN, LEAVING, ENDING) or any(
+        if value["state"] not in (OPEN, LEAVING, UNTOLD, ENDING) or any(
             safe_id(value[key]) != value[key] for key in ("id", "session")
         ):
             raise DamagedError("has no usable 'state', 'id' or 'session'")

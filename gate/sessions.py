@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gate.errors import DamagedError
-from gate.ledger import ENDING, LEAVING, SHELL, Record, is_fired_again, safe_id
+from gate.ledger import ENDING, LEAVING, OPEN, SHELL, UNTOLD, Record, is_fired_again, safe_id
 from gate.liveness import find_owner, read_command, running_below
 from gate.project import working_directory
 from gate.site import Site
@@ -50,6 +50,15 @@ def own_record(look: Look, session: str, owner: Owner | None) -> Record | None:
         if record.state != ENDING and record.alive is not False and _same(record.owner, owner):
             return record
     return None
+
+
+def is_answered(mine: Record, event: Event, lent: bool) -> bool:
+    """Whether this very session was told already, and this is no new start of it: a prompt in its midst, or another
+    hook of the same start, which was `lent` by another client's settings.
+    """
+    if event.prompt:
+        return mine.state != UNTOLD
+    return lent and event.source == mine.source and mine.state in (OPEN, UNTOLD)
 
 
 def handed_over(look: Look, mine: Record | None, source: str) -> list[Record]:

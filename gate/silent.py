@@ -11,9 +11,9 @@ import os
 import sys
 
 from gate import detach, files, fired, payload
-from gate.clients import NAMES
+from gate.clients import NAMES, calling
 from gate.errors import GateError, StateError
-from gate.ledger import END_ALONE, LEAVING, OPEN, safe_id
+from gate.ledger import END_ALONE, LEAVING, OPEN, UNTOLD, safe_id
 from gate.marker import UNWRITTEN
 from gate.project import working_directory
 from gate.sessions import (
@@ -21,6 +21,7 @@ from gate.sessions import (
     event_directory,
     find_session_owner,
     handed_over,
+    is_answered,
     mark_ended,
     move_record,
     new_record,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gate.clients import Event
+    from gate.ledger import Record
     from gate.site import Look
 
 START_EVENTS = ("", "SessionStart", "sessionStart")
@@ -63,7 +65,10 @@ def main(arguments: Sequence[str]) -> int:
     client = _client(name)
     watchdog = _watch(lambda reason: _say(*_could_not(boundary, client, reason)))
     try:
-        answer, complaint = _hook(boundary, client, os.environ), ""
+        told = payload.read()
+        client = _client(calling(name, told, os.environ))
+        event = client.read_event(told, os.environ)
+        answer, complaint = _hook(boundary, client, event, lent=name != client.NAME), ""
     except BaseException as error:  # noqa: BLE001 - whatever it is, the session must start, and be told
         answer, complaint = _failed(boundary, client, error)
     watchdog.take_word()
@@ -72,45 +77,39 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _hook(boundary: str, client: Any, environ: Mapping[str, str]) -> str:
-    event = client.read_event(payload.read(), environ)
-    if event.subagent or event.name not in (START_EVENTS if boundary == "start" else END_EVENTS):
+def _hook(boundary: str, client: Any, event: Event, lent: bool) -> str:
+    """`lent` says that the hook is one that was installed for another client."""
+    is_start = event.name in START_EVENTS or event.prompt
+    if event.subagent or not (is_start if boundary == "start" else event.name in END_EVENTS):
         _watchdog.noted = True  # whatever this is, it is no session
         return ""
     _watchdog.directory = event_directory(event)
-    site = _watchdog.site = Site.at(_watchdog.directory, environ)
+    site = _watchdog.site = Site.at(_watchdog.directory, os.environ)
     if boundary == "end":
         end(site, client, event)
         return ""
-    return start(site, client, event)
+    return start(site, client, event, lent)
 
 
-def start(site: Site, client: Any, event: Event) -> str:
+def start(site: Site, client: Any, event: Event, lent: bool = False) -> str:
     """A session starts: write its record; what its client is to be shown, empty when all is green."""
     look = site.look()
     owner = find_session_owner(site, client, event)
     session = session_id(event, owner, client.NAME)
     mine = own_record(look, session, owner)
-    known = mine is not None
-    _watchdog.noted = known
+    if mine is not None and is_answered(mine, event, lent):
+        return ""
+    if event.prompt:
+        event.source = mine.source if mine is not None else "resume"
+    known = mine is not None and mine.state != UNTOLD
+    _watchdog.noted = mine is not None
     if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
         return ""
-    if mine is not None and mine.state == LEAVING:
-        mine.state = OPEN  # it left for another conversation, and is back
-        site.state.ledger.write(mine)
     if mine is None and session:
         mine = new_record(site, client, event, owner, session, event.source)
-    trouble = ""
-    if mine is not None and not known:
-        try:
-            site.state.ensure()
-            site.state.ledger.write(mine)
-            _watchdog.noted = True
-            fired.note(site.state.directory, client.NAME, fired.START, site.clock.now())
-            client.export_tag(site.environ, mine.session)
-        except StateError as error:
-            trouble = str(error)
-            _distrust(site)  # silence must not be inherited from a session that left no record
+    trouble = _take_up(site, client, event, mine, known) if mine is not None else ""
+    if event.unheard:
+        return ""
     if site.environ.get("SESSION_GATE_DISABLE"):
         line = "SESSION-GATE: disabled by SESSION_GATE_DISABLE; nothing is checked in this session."
         return str(client.render_start(line, line))
@@ -123,6 +122,26 @@ def start(site: Site, client: Any, event: Event) -> str:
             return str(_awake("boundary").say_gone(site, client, event))
         return ""
     return str(_awake("boundary").start(site, client, event, look, verdict, mine, known, trouble, cleared))
+
+
+def _take_up(site: Site, client: Any, event: Event, mine: Record, known: bool) -> str:
+    """Write down that a session is open; why not, where that fails."""
+    if known:
+        if mine.state == LEAVING:
+            mine.state = OPEN  # it left for another conversation, and is back
+            site.state.ledger.write(mine)
+        return ""
+    mine.state = UNTOLD if event.unheard else OPEN
+    try:
+        site.state.ensure()
+        site.state.ledger.write(mine)
+        _watchdog.noted = True
+        fired.note(site.state.directory, client.NAME, fired.START, site.clock.now())
+        client.export_tag(site.environ, mine.session)
+    except StateError as error:
+        _distrust(site)  # silence must not be inherited from a session that left no record
+        return str(error)
+    return ""
 
 
 def start_by_hand(environ: Mapping[str, str]) -> int:

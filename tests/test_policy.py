@@ -20,11 +20,10 @@ START, SIGNAL, WRITE, DELETE, CODE = "starts processes", "sends signals", "write
 
 MAY = {
     "gate/__main__.py": {WRITE},  # opens /dev/null for closed streams
-    "gate/clients/claude.py": {WRITE},  # the file that the client names for exports
     "gate/commands/run.py": {CODE},  # the module of a form of output, by its name
     "gate/commands/usage.py": {CODE},  # a command's own module, by its name
     "gate/detach.py": {START},  # the gate's own detached process
-    "gate/files.py": {SIGNAL, WRITE, DELETE},  # the state; signal 0 asks whether a writer lives
+    "gate/files.py": {SIGNAL, WRITE, DELETE},  # the state, exports for a client; signal 0 asks whether a writer lives
     "gate/liveness.py": {SIGNAL},  # signal 0
     "gate/marker.py": {WRITE},
     "gate/output/console.py": {WRITE},  # standard output, under another encoding

@@ -26,10 +26,12 @@ class Event:
 
     `name` is the client's own name of the event, `directories` where the session may be, the most reliable first,
     `source` why it starts (startup, resume, clear, compact, fork), `reason` why it ends, `subagent` that it is about a
-    subagent, whose start and end are not a session's. Empty where it was not said.
+    subagent, whose start and end are not a session's. Empty where it was not said. `unheard` says that the client drops
+    what its hook says to this event, `prompt` that this is a prompt, whose hook is heard: a start for a session that
+    has had none, or an unheard one.
     """
 
-    __slots__ = ("directories", "name", "reason", "session", "source", "subagent", "transcript")
+    __slots__ = ("directories", "name", "prompt", "reason", "session", "source", "subagent", "transcript", "unheard")
 
     def __init__(
         self,
@@ -40,6 +42,8 @@ class Event:
         reason: str,
         transcript: str,
         subagent: bool = False,
+        unheard: bool = False,
+        prompt: bool = False,
     ) -> None:
         self.name = name
         self.session = session
@@ -48,9 +52,30 @@ class Event:
         self.reason = reason
         self.transcript = transcript
         self.subagent = subagent
+        self.unheard = unheard
+        self.prompt = prompt
 
 
 def text(payload: Mapping[str, Any], key: str) -> str:
     """A payload's text under a key, empty where there is none or something else."""
     value = payload.get(key)
     return value if isinstance(value, str) else ""
+
+
+def calling(named: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+    """The client that really calls a hook which was installed for `named`.
+
+    Copilot CLI (seen with 1.0.102) and Cursor (cursor.com/docs/reference/third-party-hooks) also run the hooks in
+    Claude Code's settings, with its names of events and payloads and answers of their own. The payload's shape tells;
+    the environment only where there is none, because a client that was started by another one's shell tool has that
+    one's variables too.
+    """
+    if named != "claude":
+        return named
+    if "cursor_version" in payload or "workspace_roots" in payload:
+        return "cursor"
+    if "sessionId" in payload or ("timestamp" in payload and "transcript_path" not in payload):
+        return "copilot"
+    if payload or environ.get("CLAUDECODE"):
+        return named
+    return "copilot" if environ.get("COPILOT_CLI") else "cursor" if environ.get("CURSOR_VERSION") else named

@@ -111,14 +111,7 @@ def export_tag(environ: Mapping[str, str], session: str) -> None:
     """Let what this session's shell tool starts carry its tag: what a start hook appends to CLAUDE_ENV_FILE is read
     before every later command. `session` is a safe id. A failure costs only the tag; the client has one of its own.
     """
-    path = environ.get("CLAUDE_ENV_FILE", "")
-    if os.path.isabs(path):
-        try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            os.write(fd, f"export {OWN_TAG}={session}\n".encode("ascii"))
-            os.close(fd)
-        except (OSError, ValueError):
-            return
+    files.append_export(environ.get("CLAUDE_ENV_FILE", ""), OWN_TAG, session)
 
 
 def render_start(said: str, line: str) -> str:

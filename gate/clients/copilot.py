@@ -1,14 +1,21 @@
 """Copilot CLI: what its hooks are told, and the form in which it takes an answer.
 
-Not yet tried. Standard library only: this is on the silent path.
+Seen with 1.0.102 (Linux). A start comes lazily, at the first prompt, so that a session that was given none has an end
+alone; `/clear` ends the session at once, and the next start comes with the next prompt; `/new` leaves the old session
+open, and both end together. An end comes with `-p` finished, /exit, Ctrl-C twice, Ctrl-D, SIGINT, SIGTERM, SIGHUP and a
+closed terminal, not after SIGKILL. What a start hook of a resumed session says is dropped; what the hook of the prompt
+that comes next says is not. The hooks of one event run one after the other: those of the user's files, of the
+project's `.github/hooks`, then those in the project's `.claude/settings.json` and `settings.local.json`, not the
+user's; a project's only where its directory is trusted. Standard library only: this is on the silent path.
 """
 
 from __future__ import annotations
 
 import os
 
-from gate import jsontext
+from gate import files, jsontext
 from gate.clients import OWN_FILE, SECONDS, Event, text
+from gate.ledger import safe_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +26,11 @@ if TYPE_CHECKING:
 
 NAME = "copilot"
 SESSION_VARIABLE = "COPILOT_AGENT_SESSION_ID"
-HOOKS = (("sessionStart", "start", 10), ("sessionEnd", "end", 10))
-"""The events that are a session's boundary, which boundary each is, and the seconds that its hook is given."""
+"""In what its shell tool starts. Its hooks have only that of a client which it was started by."""
+
+HOOKS = (("sessionStart", "start", 10), ("userPromptSubmitted", "start", 10), ("sessionEnd", "end", 10))
+"""The events that are a session's boundary, which boundary each is, and the seconds that its hook is given. In a
+terminal all ends together get about 1.4 s, whatever is said here, and are then killed."""
 
 TITLE = "Copilot CLI"
 PROGRAM = "copilot"
@@ -28,12 +38,17 @@ TRIED = "1.0.102"
 FORM, UNIT, COMMENTS, TRAILING_COMMAS = OWN_FILE, SECONDS, False, False
 EXPANDS = False
 SCOPES = ("user", "project")
-DIRECTORY_VARIABLE, PROJECT_VARIABLE = "COPILOT_HOME", ""
+DIRECTORY_VARIABLE, PROJECT_VARIABLE = "COPILOT_HOME", "COPILOT_PROJECT_DIR"
 SHADOWED_BY = ""
 ANY_SHELL = False
 AFTERWARDS = ""
 OFF = ("disableAllHooks", True)
 """The key that switches off a file's hooks (docs.github.com/en/copilot/reference/hooks-reference)."""
+
+SOURCES = {"new": "startup"}
+"""Its words for why a session starts, where they are not ours."""
+
+MOST_NAMES = 200
 
 
 def config_directory(environ: Mapping[str, str]) -> str:
@@ -62,20 +77,36 @@ def own_file(lines: Mapping[str, str], title: str) -> str:
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
-    """The event in a hook's payload, completed from its environment."""
+    """The event in a hook's payload, in either of its spellings: camelCase, which says no name of the event, or that of
+    Claude Code's names.
+    """
+    source = text(payload, "source")
+    prompt = "prompt" in payload
     return Event(
-        name=text(payload, "hook_event_name"),
-        session=text(payload, "sessionId"),
-        directories=[text(payload, "cwd")],
-        source=text(payload, "source"),
+        name=text(payload, "hook_event_name") or _event(payload),
+        session=text(payload, "sessionId") or text(payload, "session_id"),
+        directories=[text(payload, "cwd"), environ.get(PROJECT_VARIABLE, "")],
+        source=SOURCES.get(source, source),
         reason=text(payload, "reason"),
-        transcript=text(payload, "transcript_path"),
+        transcript="",
+        unheard=source == "resume",
+        prompt=prompt,
     )
 
 
+def _event(payload: Mapping[str, Any]) -> str:
+    """The event, by what only its payload has. Empty for no payload at all."""
+    for key, event in (("source", "sessionStart"), ("reason", "sessionEnd"), ("prompt", "userPromptSubmitted")):
+        if key in payload:
+            return event
+    return "another" if payload else ""
+
+
 def is_client(process: Stat) -> bool:
-    """Whether a process is this client's program."""
-    return process.name == PROGRAM
+    """Whether a process is this client's program. Its native one calls itself after its thread, as every program of
+    Node's newer versions does: the nearest one above a hook is the client.
+    """
+    return process.name in (PROGRAM, "MainThread")
 
 
 def named_owner(environ: Mapping[str, str]) -> int | None:
@@ -84,16 +115,31 @@ def named_owner(environ: Mapping[str, str]) -> int | None:
 
 
 def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
-    """It writes down no process for a session."""
+    """The process that has a session open: `session-state/<id>/inuse.<pid>.lock`, with a file beside it that it holds
+    an flock on while it lives.
+    """
+    if safe_id(session) != session:
+        return None
+    directory = os.path.join(config_directory(environ), "session-state", session)
+    try:
+        names = os.listdir(directory)[:MOST_NAMES]
+    except OSError:
+        return None
+    for name in names:
+        number = name[len("inuse.") : -len(".lock")]
+        if name != f"inuse.{number}.lock" or not (number.isascii() and number.isdigit() and len(number) < 10):
+            continue
+        if files.is_held(os.path.join(directory, f"inuse.{number}.hold")):
+            return int(number)
     return None
 
 
 def export_tag(environ: Mapping[str, str], session: str) -> None:
-    """It has no way to give later commands a variable."""
+    """It has no way to give later commands a variable; they have its own."""
 
 
 def render_start(said: str, line: str) -> str:
-    """What a start hook prints: `said` for the model and `line` for the user. Nothing for nothing."""
+    """What a start hook prints: `said` for the model; it shows its user no line. Nothing for nothing."""
     if not said:
         return ""
     return jsontext.dumps({"additionalContext": said}) + "\n"

@@ -1,6 +1,8 @@
 """Cursor: what its hooks are told, and the form in which it takes an answer.
 
-Not yet tried. Standard library only: this is on the silent path.
+Not tried with the real client; from cursor.com/docs/agent/hooks and cursor.com/docs/reference/third-party-hooks as of
+November 2026: plain text is no answer, the hooks in Claude Code's settings (project and user) are run too, after its
+own and with its own payload. Standard library only: this is on the silent path.
 """
 
 from __future__ import annotations
@@ -52,11 +54,19 @@ def managed_settings(platform: str) -> str:
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
-    """The event in a hook's payload, completed from its environment."""
+    """The event in a hook's payload, completed from its environment. Each event has `conversation_id`, the two of a
+    session also `session_id`, which is the same; the directories are `workspace_roots`. A background agent's session
+    runs on another machine.
+    """
+    roots = payload.get("workspace_roots")
     return Event(
         name=text(payload, "hook_event_name"),
-        session=text(payload, "session_id"),
-        directories=[text(payload, "cwd")],
+        session=text(payload, "session_id") or text(payload, "conversation_id"),
+        directories=[
+            *(root for root in (roots if isinstance(roots, list) else [])[:1] if isinstance(root, str)),
+            text(payload, "cwd"),
+            environ.get(PROJECT_VARIABLE, ""),
+        ],
         source=text(payload, "source"),
         reason=text(payload, "reason"),
         transcript=text(payload, "transcript_path"),
@@ -64,8 +74,8 @@ def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
 
 
 def is_client(process: Stat) -> bool:
-    """Whether a process is this client's program."""
-    return process.name == PROGRAM
+    """Whether a process is this client's program: the editor, whose windows share it, or the one in a terminal."""
+    return process.name in (PROGRAM, "cursor", "Cursor")
 
 
 def named_owner(environ: Mapping[str, str]) -> int | None:
@@ -79,11 +89,11 @@ def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
 
 
 def export_tag(environ: Mapping[str, str], session: str) -> None:
-    """It has no way to give later commands a variable."""
+    """It has no file for it: `env` in an answer is for later hooks, which know the session anyway."""
 
 
 def render_start(said: str, line: str) -> str:
-    """What a start hook prints: `said` for the model and `line` for the user. Nothing for nothing."""
+    """What a start hook prints: `said` for the model; it shows its user no line. Nothing for nothing."""
     if not said:
         return ""
     return jsontext.dumps({"additional_context": said}) + "\n"

@@ -1,14 +1,17 @@
 """Droid: what its hooks are told, and the form in which it takes an answer.
 
-Not yet tried. Standard library only: this is on the silent path.
+Not tried with the real client; from docs.factory.ai (harness/hooks, cli/configuration/hooks/session-automation) as of
+November 2026: Claude Code's events, payloads and answers, matching hooks run at once. Standard library only: this is on
+the silent path.
 """
 
 from __future__ import annotations
 
 import os
 
-from gate import jsontext
+from gate import files, jsontext
 from gate.clients import GROUPED, SECONDS, Event, text
+from gate.tags import OWN_TAG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,14 +58,14 @@ def managed_settings(platform: str) -> str:
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
-    """The event in a hook's payload, completed from its environment."""
+    """The event in a hook's payload, completed from its environment. Older descriptions have its keys in camelCase."""
     return Event(
-        name=text(payload, "hook_event_name"),
-        session=text(payload, "session_id"),
-        directories=[text(payload, "cwd")],
+        name=text(payload, "hook_event_name") or text(payload, "hookEventName"),
+        session=text(payload, "session_id") or text(payload, "sessionId"),
+        directories=[text(payload, "cwd"), environ.get(PROJECT_VARIABLE, "")],
         source=text(payload, "source"),
         reason=text(payload, "reason"),
-        transcript=text(payload, "transcript_path"),
+        transcript=text(payload, "transcript_path") or text(payload, "transcriptPath"),
     )
 
 
@@ -82,7 +85,10 @@ def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
 
 
 def export_tag(environ: Mapping[str, str], session: str) -> None:
-    """It has no way to give later commands a variable."""
+    """Let what this session's shell tool starts carry its tag, by the file that the client names for that. `session` is
+    a safe id. A failure costs only the tag.
+    """
+    files.append_export(environ.get("DROID_ENV_FILE", ""), OWN_TAG, session)
 
 
 def render_start(said: str, line: str) -> str:

@@ -1,6 +1,8 @@
-"""OpenCode: what its hooks are told, and the form in which it takes an answer.
+"""OpenCode: what its plugin tells, and the form in which that takes an answer.
 
-Not yet tried. Standard library only: this is on the silent path.
+Seen with 1.18.33 (Linux). It has no hooks: a plugin of ours in its process (`opencode_plugin.js`, the text of the
+file that `gate install` writes) calls the same commands, with a payload of ours. Standard library only: this is on the
+silent path.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 SESSION_VARIABLE = ""
-HOOKS = (("session.created", "start", 10), ("dispose", "end", 10))
-"""The events that are a session's boundary, which boundary each is, and the seconds that its hook is given."""
+HOOKS = (("chat.message", "start", 10), ("dispose", "end", 10))
+"""The plugin's hooks that are a session's boundary, which boundary each is, and the seconds that a command is given."""
 
 TITLE = "OpenCode"
 PROGRAM = "opencode"
@@ -31,8 +33,15 @@ SCOPES = ("user", "project")
 DIRECTORY_VARIABLE, PROJECT_VARIABLE = "", ""
 SHADOWED_BY = ""
 ANY_SHELL = False
-AFTERWARDS = ""
+AFTERWARDS = (
+    "With any plugin, OpenCode installs a package of its own at its next start, and waits for that: seconds with a "
+    "network, a minute and a half without one."
+)
+"""Seen with 1.18.33: `@opencode-ai/plugin`, into each configuration directory, once where that succeeds."""
+
 OFF = ("", True)
+
+PLUGIN = "opencode_plugin.js"
 
 
 def config_directory(environ: Mapping[str, str]) -> str:
@@ -53,18 +62,22 @@ def managed_settings(platform: str) -> str:
 
 def own_file(lines: Mapping[str, str], title: str) -> str:
     """The text of the gate's own file: `lines` has the command of each boundary, `title` is a line for a reader."""
-    return f"// {title}\n" + "".join(f"// {boundary}: {line}\n" for boundary, line in lines.items())
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), PLUGIN), encoding="utf-8") as file:
+        plugin = file.read()
+    for name, value in (("TITLE", title), *((boundary.upper(), jsontext.dumps(lines[boundary])) for boundary in lines)):
+        plugin = plugin.replace(f"@{name}@", value)
+    return plugin
 
 
 def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
-    """The event in a hook's payload, completed from its environment."""
+    """The event in the plugin's payload."""
     return Event(
         name=text(payload, "hook_event_name"),
         session=text(payload, "session_id"),
         directories=[text(payload, "cwd")],
         source=text(payload, "source"),
         reason=text(payload, "reason"),
-        transcript=text(payload, "transcript_path"),
+        transcript="",
     )
 
 
@@ -74,8 +87,9 @@ def is_client(process: Stat) -> bool:
 
 
 def named_owner(environ: Mapping[str, str]) -> int | None:
-    """It does not say which process it is."""
-    return None
+    """The process that the plugin runs in, which it passes on under the client's own name for it."""
+    number = environ.get("OPENCODE_PID", "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
 def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
@@ -84,11 +98,11 @@ def recorded_owner(environ: Mapping[str, str], session: str) -> int | None:
 
 
 def export_tag(environ: Mapping[str, str], session: str) -> None:
-    """It has no way to give later commands a variable."""
+    """The plugin does it."""
 
 
 def render_start(said: str, line: str) -> str:
-    """What a start hook prints: `said` for the model and `line` for the user. Nothing for nothing."""
+    """What a start prints for the plugin: `said` for the model and `line` for the user. Nothing for nothing."""
     if not said:
         return ""
-    return jsontext.dumps({"additionalContext": said}) + "\n"
+    return jsontext.dumps({"additionalContext": said, "systemMessage": line}) + "\n"
