@@ -38,6 +38,9 @@ ENDING = "ending"
 END_ALONE = "end"
 """The source of a record that only an end has written: of this session no start is known."""
 
+PROMPT = "prompt"
+"""The source of a record that a prompt's hook has written: it came before the start's, or there is none."""
+
 
 SHELL = "shell"
 """The client of a plain shell's sessions. A person's shells are open for days, so that one is there proves little."""
@@ -238,6 +241,10 @@ class Ledger:
     def baseline_lock_path(self, session: str) -> str:
         """The lock that whoever takes a session's baseline holds as long as it lives."""
         return self.baseline_path(session) + ".lock"
+
+    def turn_path(self, session: str) -> str:
+        """The lock under which one of several hooks that a client runs at once writes a session's record."""
+        return os.path.join(self.directory, session + ".turn")
 
     def may_hold(self, session: str) -> bool:
         """Whether one of the records can be this session's, by their names alone."""

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 
-from gate.errors import DamagedError
-from gate.ledger import ENDING, LEAVING, OPEN, SHELL, UNTOLD, Record, is_fired_again, safe_id
+from gate import files
+from gate.errors import DamagedError, StateError
+from gate.ledger import ENDING, LEAVING, OPEN, PROMPT, SHELL, UNTOLD, Record, is_fired_again, safe_id
 from gate.liveness import find_owner, read_command, running_below
 from gate.project import working_directory
 from gate.site import Site
 
 TICK = 0.02
 """Seconds by which the time of a change may lag behind the clock: kernels stamp files by their ticks, 10 ms or less."""
+
+TURN = 1.0
+"""Seconds to wait for another hook of the same start."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +56,23 @@ def own_record(look: Look, session: str, owner: Owner | None) -> Record | None:
     return None
 
 
+def await_turn(site: Site, session: str) -> files.Lock | None:
+    """Wait until no other hook of this very session is writing its record; None where that cannot be told."""
+    lock = files.Lock(site.state.ledger.turn_path(session))
+    try:
+        site.state.ensure()
+        return lock if lock.acquire(timeout=TURN) else None
+    except StateError:
+        return None
+
+
 def is_answered(mine: Record, event: Event, lent: bool) -> bool:
-    """Whether this very session was told already, and this is no new start of it: a prompt in its midst, or another
-    hook of the same start, which was `lent` by another client's settings.
+    """Whether this very session was told already, and this is no new start of it: a prompt in its midst, a start whose
+    prompt came first, or another hook of the same start, which was `lent` by another client's settings.
     """
     if event.prompt:
         return mine.state != UNTOLD
-    return lent and event.source == mine.source and mine.state in (OPEN, UNTOLD)
+    return mine.source == PROMPT or (lent and event.source == mine.source and mine.state in (OPEN, UNTOLD))
 
 
 def handed_over(look: Look, mine: Record | None, source: str) -> list[Record]:

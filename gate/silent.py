@@ -13,10 +13,11 @@ import sys
 from gate import detach, files, fired, payload
 from gate.clients import NAMES, calling
 from gate.errors import GateError, StateError
-from gate.ledger import END_ALONE, LEAVING, OPEN, UNTOLD, safe_id
+from gate.ledger import END_ALONE, LEAVING, OPEN, PROMPT, UNTOLD, safe_id
 from gate.marker import UNWRITTEN
 from gate.project import working_directory
 from gate.sessions import (
+    await_turn,
     ended_already,
     event_directory,
     find_session_owner,
@@ -93,23 +94,30 @@ def _hook(boundary: str, client: Any, event: Event, lent: bool) -> str:
 
 def start(site: Site, client: Any, event: Event, lent: bool = False) -> str:
     """A session starts: write its record; what its client is to be shown, empty when all is green."""
-    look = site.look()
     owner = find_session_owner(site, client, event)
     session = session_id(event, owner, client.NAME)
-    mine = own_record(look, session, owner)
-    if mine is not None and is_answered(mine, event, lent):
-        return ""
-    if event.prompt:
-        event.source = mine.source if mine is not None else "resume"
-    known = mine is not None and mine.state != UNTOLD
-    _watchdog.noted = mine is not None
-    if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
-        return ""
-    if mine is None and session:
-        mine = new_record(site, client, event, owner, session, event.source)
-    trouble = _take_up(site, client, event, mine, known) if mine is not None else ""
-    if event.unheard:
-        return ""
+    turn = await_turn(site, session) if session and getattr(client, "SEVERAL", False) else None
+    try:
+        look = site.look()
+        mine = own_record(look, session, owner)
+        if mine is not None and is_answered(mine, event, lent):
+            return ""
+        if event.prompt:
+            event.source = mine.source if mine is not None else "resume"
+        known = mine is not None and mine.state != UNTOLD
+        _watchdog.noted = mine is not None
+        if event.source == "compact" and known and (look.marker is None or look.marker.state == "ok"):
+            return ""
+        if mine is None and session:
+            mine = new_record(site, client, event, owner, session, PROMPT if event.prompt else event.source)
+        trouble = _take_up(site, client, event, mine, known) if mine is not None else ""
+    finally:
+        if turn is not None:
+            turn.release(unlink=True)
+    return "" if event.unheard else _answer(site, client, event, look, mine, known, trouble)
+
+
+def _answer(site: Site, client: Any, event: Event, look: Look, mine: Record | None, known: bool, trouble: str) -> str:
     if site.environ.get("SESSION_GATE_DISABLE"):
         line = "SESSION-GATE: disabled by SESSION_GATE_DISABLE; nothing is checked in this session."
         return str(client.render_start(line, line))

@@ -4,9 +4,10 @@ Seen with 1.0.102 (Linux). A start comes lazily, at the first prompt, so that a 
 alone; `/clear` ends the session at once, and the next start comes with the next prompt; `/new` leaves the old session
 open, and both end together. An end comes with `-p` finished, /exit, Ctrl-C twice, Ctrl-D, SIGINT, SIGTERM, SIGHUP and a
 closed terminal, not after SIGKILL. What a start hook of a resumed session says is dropped; what the hook of the prompt
-that comes next says is not. The hooks of one event run one after the other: those of the user's files, of the
-project's `.github/hooks`, then those in the project's `.claude/settings.json` and `settings.local.json`, not the
-user's; a project's only where its directory is trusted. Standard library only: this is on the silent path.
+that comes next says is not; the two may run at once. The hooks of one event run one after the other: those of the
+user's files, of the project's `.github/hooks`, then those in the project's `.claude/settings.json` and
+`settings.local.json`, not the user's; a project's only where its directory is trusted. Standard library only: this is
+on the silent path.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ SESSION_VARIABLE = "COPILOT_AGENT_SESSION_ID"
 HOOKS = (("sessionStart", "start", 10), ("userPromptSubmitted", "start", 10), ("sessionEnd", "end", 10))
 """The events that are a session's boundary, which boundary each is, and the seconds that its hook is given. In a
 terminal all ends together get about 1.4 s, whatever is said here, and are then killed."""
+
+SEVERAL = True
+"""Several hooks of ours may be asked at one start: that of the prompt runs beside it, and a project's settings of
+Claude Code may have one, too."""
 
 TITLE = "Copilot CLI"
 PROGRAM = "copilot"

@@ -24,6 +24,9 @@ SESSION_VARIABLE = ""
 HOOKS = (("sessionStart", "start", 10), ("sessionEnd", "end", 10))
 """The events that are a session's boundary, which boundary each is, and the seconds that its hook is given."""
 
+SEVERAL = True
+"""Several hooks of ours may be asked at one start: Claude Code's settings may have one, too."""
+
 TITLE = "Cursor"
 PROGRAM = "cursor-agent"
 TRIED = ""

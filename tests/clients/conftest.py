@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from claude_kit import Claude
 from codex_kit import Codex
+from copilot_kit import Copilot
 from fake_api import FakeApi
 from kit import NO_PROCESSES, Machine, only_processes
 from waiters import Waiters
@@ -41,6 +42,16 @@ def claude(bare_claude: Claude) -> Claude:
 def codex(machine: Machine, api: FakeApi) -> Iterator[Codex]:
     """The client with the gate installed by its own command; of it nothing may still run when the test is over."""
     user = Codex(machine, api)
+    user.install()
+    yield user
+    left = user.end_everything()
+    assert not left, f"still ran at the end of the test: {left}"
+
+
+@pytest.fixture
+def copilot(machine: Machine, api: FakeApi) -> Iterator[Copilot]:
+    """The client with the gate installed by its own command; of it nothing may still run when the test is over."""
+    user = Copilot(machine, api)
     user.install()
     yield user
     left = user.end_everything()

@@ -25,12 +25,14 @@ CLIENTS = {
         "@openai/codex@0.171.0",
         "node_modules/@openai/codex-linux-{arch}/vendor/{machine}-unknown-linux-musl/bin/codex",
     ),
+    "copilot": ("@github/copilot@1.0.102", "node_modules/@github/copilot-linux-{arch}/copilot"),
+    "opencode": ("opencode-ai@1.18.33", "node_modules/opencode-linux-{arch}/bin/opencode"),
     "gemini": ("@google/gemini-cli@0.61.0", "node_modules/@google/gemini-cli/bundle/gemini.js"),
     "qwen": ("@qwen-code/qwen-code@0.24.4", "node_modules/@qwen-code/qwen-code/cli-entry.js"),
 }
 """By name: the package with its version, and the program in it. Without a version, npm quietly takes one that the
-Node at hand can run. Claude Code's and Codex's programs are native ones (380 and 420 MB), Gemini CLI's and Qwen Code's
-scripts for Node (100 and 145 MB)."""
+Node at hand can run. Claude Code's, Codex's, Copilot's and OpenCode's programs are native ones (380, 420, 190 and
+355 MB), Gemini CLI's and Qwen Code's scripts for Node (100 and 145 MB)."""
 
 
 def program(name: str) -> Path:
