@@ -20,7 +20,7 @@ from gate.finding import UNKNOWN
 from gate.ledger import END_ALONE, ENDING, Record
 from gate.liveness import is_alive
 from gate.pruning import prune
-from gate.sessions import ended_elsewhere
+from gate.sessions import ended_elsewhere, is_same
 from gate.settlement import settle
 from gate.site import Look, Site
 from gate.suite import FINISHER, Result
@@ -28,6 +28,9 @@ from gate.survey import survey
 
 OWNER_PATIENCE = 10.0
 """Seconds to wait for the client to be gone: it ends its own children only after its end hook has returned."""
+
+GLANCE = 0.1
+"""Seconds after which it looks whether its client goes on with another session."""
 
 UNTOLD_PATIENCE = 1.0
 """Seconds to wait for a client whose process is not known."""
@@ -116,7 +119,7 @@ def _last_looks(look: Look, results: Sequence[Result]) -> dict[str, float]:
 
 
 def await_owner(site: Site, record: Record) -> None:
-    """Wait, bounded, until a session's owner is gone; a shared one stays."""
+    """Wait, bounded, until a session's owner is gone, or has gone on to another session; a shared one stays."""
     if record.owner is None or record.owner.shared:
         time.sleep(UNTOLD_PATIENCE)
         return
@@ -127,8 +130,10 @@ def await_owner(site: Site, record: Record) -> None:
         fd = -1
     try:
         while is_alive(record.owner, record.place, site.place, site.stat) and (left := deadline - time.monotonic()) > 0:
+            if goes_on(site, record):
+                return  # its user said /clear, and waits for an answer by now
             if fd >= 0:
-                select.select([fd], [], [], left)
+                select.select([fd], [], [], min(left, GLANCE))
             else:
                 time.sleep(0.05)
             if fd >= 0 and select.select([fd], [], [], 0)[0]:
@@ -136,6 +141,12 @@ def await_owner(site: Site, record: Record) -> None:
     finally:
         if fd >= 0:
             os.close(fd)
+
+
+def goes_on(site: Site, record: Record) -> bool:
+    """Whether the owner of a session that has ended has begun another one since."""
+    others = [other for other in site.look().records if other.written > record.written and other.state != ENDING]
+    return any(is_same(other.owner, record.owner) for other in others)
 
 
 def await_release(path: str, patience: float) -> None:

@@ -51,7 +51,7 @@ def session_id(event: Event, owner: Owner | None, client: str) -> str:
 def own_record(look: Look, session: str, owner: Owner | None) -> Record | None:
     """The record that this very session, in this very process, opened before (a compaction, a resume within it)."""
     for record in look.of_session(session) if session else ():
-        if record.state != ENDING and record.alive is not False and _same(record.owner, owner):
+        if record.state != ENDING and record.alive is not False and is_same(record.owner, owner):
             return record
     return None
 
@@ -81,11 +81,12 @@ def handed_over(look: Look, mine: Record | None, source: str) -> list[Record]:
     """
     if mine is None or mine.owner is None or mine.owner.shared:
         return []
-    before = [record for record in look.records if record.id != mine.id and _same(record.owner, mine.owner)]
+    before = [record for record in look.records if record.id != mine.id and is_same(record.owner, mine.owner)]
     return [record for record in before if record.state == LEAVING or source == "clear"]
 
 
-def _same(one: Owner | None, other: Owner | None) -> bool:
+def is_same(one: Owner | None, other: Owner | None) -> bool:
+    """Whether two owners are one process, or neither is known."""
     return (one is None and other is None) or (
         one is not None and other is not None and (one.pid, one.started) == (other.pid, other.started)
     )
@@ -150,7 +151,7 @@ def _pick(records: Sequence[Record], owner: Owner | None) -> Record | None:
     """Of a session's records the one that this end is about. Never another living terminal's: what that leaves would
     have no record when it dies.
     """
-    same = [record for record in records if _same(record.owner, owner)]
+    same = [record for record in records if is_same(record.owner, owner)]
     others = [record for record in records if record.owner is None or owner is None or record.alive is False]
     found = same or sorted(others, key=lambda record: record.alive is True, reverse=True)
     return found[-1] if found else None

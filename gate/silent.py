@@ -184,7 +184,7 @@ def end(site: Site, client: Any, event: Event) -> None:
     if record is not None and site.project.key != site.state.key and os.path.isdir(record.root):
         site = move_record(site, record)  # its directory has become a repository, or part of another project
     if record is None:
-        if ended_already(site, session, owner):
+        if ended_already(site, session, owner) or getattr(client, "LAZY", False):
             _watchdog.noted = True
             return
         record = new_record(site, client, event, owner, session, END_ALONE)

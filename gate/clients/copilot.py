@@ -37,6 +37,9 @@ SEVERAL = True
 """Several hooks of ours may be asked at one start: that of the prompt runs beside it, and a project's settings of
 Claude Code may have one, too."""
 
+LAZY = True
+"""A session that no start and no prompt is known of was given no prompt, and has left nothing."""
+
 TITLE = "Copilot CLI"
 PROGRAM = "copilot"
 TRIED = "1.0.102"

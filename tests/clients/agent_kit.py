@@ -85,11 +85,11 @@ class Interactive(Run):
 
     def prompt(self, text: str) -> None:
         """Enter a prompt or a command, once the client takes it."""
-        self.terminal.wait(lambda screen: bool(self._input(screen)))
+        self.terminal.wait(lambda screen: bool(self.user.input(screen)))
         self.terminal.type(text)
         # What comes together with its Enter is taken for a pasted text of two lines.
-        self.terminal.wait(lambda screen: text[:20] in self._input(screen))
-        self.terminal.enter(lambda screen: text[:20] not in self._input(screen))
+        self.terminal.wait(lambda screen: text[:20] in self.user.input(screen))
+        self.terminal.enter(lambda screen: text[:20] not in self.user.input(screen))
 
     def wait_for_turn(self, number: int) -> Request:
         """Wait until it asks for its turn `number`, from 1."""
@@ -102,11 +102,6 @@ class Interactive(Run):
         """Wait until it is gone, and for the finisher."""
         self.terminal.wait_for_exit()
         self.user.machine.settle()
-
-    def _input(self, screen: str) -> str:
-        """The screen from the client's input line on, empty where there is no such line."""
-        sign = self.user.POINTER
-        return sign + screen.rpartition(f"\n{sign}")[2] if f"\n{sign}" in screen else ""
 
 
 class Agent:
@@ -154,6 +149,11 @@ class Agent:
     def interactive_options(self) -> list[str]:
         """The arguments of a run in a terminal."""
         return []
+
+    def input(self, screen: str) -> str:
+        """The screen from the client's input line on, empty where there is no such line."""
+        sign = self.POINTER
+        return sign + screen.rpartition(f"\n{sign}")[2] if f"\n{sign}" in screen else ""
 
     def told(self, request: Request) -> list[str]:
         """The texts of the gate's in a request, just as its start hooks gave them."""

@@ -11,6 +11,7 @@ from codex_kit import Codex
 from copilot_kit import Copilot
 from fake_api import FakeApi
 from kit import NO_PROCESSES, Machine, only_processes
+from opencode_kit import OpenCode
 from waiters import Waiters
 
 
@@ -52,6 +53,16 @@ def codex(machine: Machine, api: FakeApi) -> Iterator[Codex]:
 def copilot(machine: Machine, api: FakeApi) -> Iterator[Copilot]:
     """The client with the gate installed by its own command; of it nothing may still run when the test is over."""
     user = Copilot(machine, api)
+    user.install()
+    yield user
+    left = user.end_everything()
+    assert not left, f"still ran at the end of the test: {left}"
+
+
+@pytest.fixture
+def opencode(machine: Machine, api: FakeApi) -> Iterator[OpenCode]:
+    """The client with the gate installed by its own command; of it nothing may still run when the test is over."""
+    user = OpenCode(machine, api)
     user.install()
     yield user
     left = user.end_everything()

@@ -79,6 +79,14 @@ class Terminal:
             while time.monotonic() < patience and not taken(self.screen()):
                 time.sleep(LOOK)
 
+    def insist(self, key: str) -> None:
+        """Press a key until the program is gone: it may want to be asked twice, and say so for a moment."""
+        deadline = time.monotonic() + TIMEOUT
+        while self.program.is_running() and self.program.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, f"{key} does not end it:\n{self.screen()}"
+            self._do("send-keys", key, check=False)
+            time.sleep(6 * LOOK)
+
     def choose(self, answer: str) -> None:
         """Choose an answer of a dialog. One that has just been drawn swallows keys, and is drawn anew with its first
         answer: only a choice that has stood for a while is confirmed.

@@ -78,7 +78,7 @@ def test_what_runs_on_after_the_client_is_its_sessions(
     waiters.wait_for(3)
     (text,) = copilot.run(project).told()
     assert waiters.told_of(text) == {"plain", "nohup", "setsid"}
-    assert "the copilot session that ended" in text
+    assert "outlived its copilot session" in text
     waiters.end()
     assert copilot.run(project).told() == []
 

@@ -19,14 +19,8 @@ def type_exit(session: Interactive) -> None:
     session.prompt("/exit")
 
 
-def press_ctrl_c_twice(session: Interactive) -> None:
-    session.terminal.press("C-c")
-    session.terminal.wait_for("again to exit")
-    session.terminal.press("C-c")
-
-
-def press_ctrl_d(session: Interactive) -> None:
-    session.terminal.press("C-d")
+def insist(key: str) -> Callable[[Interactive], None]:
+    return lambda session: session.terminal.insist(key)
 
 
 def close_window(session: Interactive) -> None:
@@ -35,7 +29,7 @@ def close_window(session: Interactive) -> None:
 
 @pytest.mark.parametrize(
     "leave",
-    [type_exit, press_ctrl_c_twice, press_ctrl_d, close_window],
+    [type_exit, insist("C-c"), insist("C-d"), close_window],
     ids=["exit", "ctrl-c", "ctrl-d", "closed"],
 )
 def test_every_way_to_leave_is_an_end(
@@ -112,7 +106,7 @@ def test_a_new_conversation_leaves_the_old_one_open(copilot: Copilot, machine: M
         assert one["owner"] == other["owner"]
         assert (one["state"], other["state"]) == ("open", "open")
         session.terminal.wait_for("done")
-        type_exit(session)
+        insist("C-c")(session)
         session.gone()
     assert machine.records() == []
     assert machine.verdict(project) == "debt"
