@@ -23,7 +23,7 @@ INSTALLATION = Regular()
 GATE, SILENT, PYTHON = INSTALLATION.gate, INSTALLATION.silent, INSTALLATION.python
 """The command, and what an installed hook line runs: this interpreter with this file."""
 
-TIMEOUT = 60
+TIMEOUT = 180
 
 NO_PROCESSES = '[checks.left_processes]\nignore = ["*"]\n'
 

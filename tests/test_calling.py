@@ -311,3 +311,34 @@ def test_a_prompt_costs_no_suite(machine: Machine, project: Path, programs: Any)
     (project / "left.txt").write_text("work\n")
     assert client.call("start", "copilot", COPILOT_PROMPT | {"cwd": str(project)}) == []
     assert not path.exists()
+
+
+def test_what_stood_before_clear_is_told_to_the_next_session_of_the_same_client(
+    machine: Machine, project: Path, programs: Any
+) -> None:
+    """Copilot ends a session at once when its user says /clear, and begins the next one with the next prompt."""
+    green(machine, project)
+    client = programs(project, "copilot")
+    client.call("start", "copilot", COPILOT | {"cwd": str(project)})
+    client.shell("echo unfinished > left.txt")
+    client.call("end", "copilot", COPILOT_END | {"cwd": str(project)})
+    after = {"cwd": str(project), "sessionId": "after"}
+    (said,) = client.call("start", "copilot", COPILOT | after)
+    assert "left.txt" in said["additionalContext"]
+    assert client.call("start", "copilot", COPILOT_PROMPT | after) == []
+    client.call("end", "copilot", COPILOT_END | after)
+    client.exit()
+    machine.settle()
+    assert records(machine) == []
+    assert machine.verdict(project) == "debt"
+
+
+def test_an_end_alone_is_that_of_a_session_without_a_prompt(machine: Machine, project: Path, programs: Any) -> None:
+    green(machine, project)
+    (project / "mine.txt").write_text("a person's own\n")
+    client = programs(project, "copilot")
+    assert client.call("end", "copilot", COPILOT_END | {"cwd": str(project)}) == []
+    client.exit()
+    machine.settle()
+    assert records(machine) == []
+    assert machine.verdict(project) == "green"

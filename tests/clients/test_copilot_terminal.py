@@ -79,7 +79,7 @@ def test_after_clear_another_session_of_the_same_client_begins(
         before = copilot.record()
         session.terminal.wait_for("done")
         session.prompt("/clear")
-        session.terminal.wait(lambda screen: "done" not in screen)
+        session.terminal.wait(lambda _: all(record["state"] != "open" for record in copilot.records()))
         session.prompt("hello")
         (text,) = copilot.told(session.wait_for_turn(3))
         assert "left.txt" in text
@@ -99,7 +99,7 @@ def test_a_new_conversation_leaves_the_old_one_open(copilot: Copilot, machine: M
         session.wait_for_turn(2)
         session.terminal.wait_for("done")
         session.prompt("/new")
-        session.terminal.wait(lambda screen: "done" not in screen)
+        session.terminal.wait(lambda _: len(list(copilot.config.glob("session-state/*/inuse.*.lock"))) == 2)
         session.prompt("hello")
         session.wait_for_turn(3)
         one, other = copilot.records()

@@ -81,7 +81,7 @@ def test_a_new_conversation_leaves_the_old_one_open(opencode: OpenCode, machine:
         session.wait_for_turn(2)
         session.terminal.wait_for("done")
         session.prompt("/new")
-        session.terminal.wait(lambda screen: "done" not in screen)
+        session.terminal.wait_for("Ask anything")
         session.prompt("hello")
         session.wait_for_turn(3)
         one, other = opencode.records()
