@@ -73,7 +73,7 @@ class OpenCode(Agent):
 
     def input(self, screen: str) -> str:
         lines = [line.strip() for line in screen.splitlines()]
-        last = next((n for n in reversed(range(len(lines))) if lines[n].startswith(f"{self.POINTER}  Build · Fake")), 0)
+        last = next((n for n in reversed(range(len(lines))) if lines[n].startswith(f"{self.POINTER}  Build ·")), 0)
         first = last
         while first and lines[first - 1].startswith(self.POINTER):
             first -= 1
