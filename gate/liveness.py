@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class Stat:
     """One process as `/proc/PID/stat` tells it: times in the kernel's ticks since boot. `group` and `session` are the
     ids of its process group and process session, `terminal` says whether that has a controlling terminal, `used` is
-    processor time in ticks, `memory` resident pages.
+    processor time in ticks, `memory` resident pages, `pid` 0 where it was not asked for.
     """
 
-    __slots__ = ("group", "memory", "name", "ppid", "session", "started", "state", "terminal", "used")
+    __slots__ = ("group", "memory", "name", "pid", "ppid", "session", "started", "state", "terminal", "used")
 
     def __init__(
         self,
@@ -34,7 +34,9 @@ class Stat:
         terminal: bool = False,
         used: int = 0,
         memory: int = 0,
+        pid: int = 0,
     ) -> None:
+        self.pid = pid
         self.name = name
         self.state = state
         self.ppid = ppid
@@ -89,7 +91,9 @@ def parse_stat(text: bytes) -> Stat | None:
     name, state = os.fsdecode(text[opened + 1 : closed]), fields[0].decode()
     ppid, group, session, terminal, started, memory = (int(fields[place]) for place in (1, 2, 3, 4, 19, 21))
     used = int(fields[11]) + int(fields[12])
-    return Stat(name, state, ppid, started, group, session, terminal != 0, used, memory)
+    number = text[: max(opened, 0)].strip()
+    pid = int(number) if number.isdigit() else 0
+    return Stat(name, state, ppid, started, group, session, terminal != 0, used, memory, pid)
 
 
 def _refuse_hidden(pid: int) -> None:
@@ -110,7 +114,7 @@ def _psutil_stat(pid: int) -> Stat | None:
         process = psutil.Process(pid)
         with process.oneshot():
             state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "R"
-            return Stat(process.name(), state, process.ppid(), int(process.create_time() * 100))
+            return Stat(process.name(), state, process.ppid(), int(process.create_time() * 100), pid=pid)
     except psutil.NoSuchProcess:
         return None
     except psutil.AccessDenied:

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 OWN_TAG = "SESSION_GATE_SESSION"
 TAG_VARIABLES = (
     OWN_TAG, "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "COPILOT_AGENT_SESSION_ID",
+    "QWEN_CODE_SESSION_ID",
 )  # fmt: skip
-"""Codex's thread may be a subagent's, which is no session; its session is what a person began (seen: 0.171.0)."""
+"""Codex's thread may be a subagent's, which is no session; its session is that of the whole (seen with 0.171.0)."""
+
 MARKS = ("CLAUDECODE", "CLAUDE_PID", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "OPENCODE_PID")
 """Variables that name a client, and its process, but no session."""
 

@@ -27,11 +27,11 @@ from gate.world.worktrees import Worktree, list_worktrees
 
 CLIENTS = {
     "claude": ("CLAUDE_CODE_SESSION_ID", {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}),
-    "codex": ("CODEX_THREAD_ID", {}),
+    "codex": ("CODEX_SESSION_ID", {"CODEX_THREAD_ID": "a-thread"}),
     "copilot": ("COPILOT_AGENT_SESSION_ID", {}),
     "gemini": ("", {"GEMINI_CLI": "1"}),
     "opencode": ("", {"OPENCODE": "1"}),
-    "qwen": ("", {"QWEN_CODE": "1"}),
+    "qwen": ("QWEN_CODE_SESSION_ID", {"QWEN_CODE": "1"}),
 }
 """For each client the variable that names the session to what it starts (empty: it has none), and what else it sets.
 As its shell tool was seen to: Claude Code 2.1.332, Codex 0.171.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0, OpenCode

@@ -28,11 +28,13 @@ TIMEOUT = 180
 NO_PROCESSES = '[checks.left_processes]\nignore = ["*"]\n'
 
 
-def only_processes(name: str) -> str:
-    """The same for all but those whose name begins so: the process table is the whole machine's, and other tests run
-    beside this one.
+def only_processes(*names: str) -> str:
+    """The same for all but those whose name begins so, each with a letter of its own: the process table is the whole
+    machine's, and other tests run beside this one.
     """
-    others = [f"{name[:place]}[!{letter}]*" for place, letter in enumerate(name)]
+    first = "".join(name[0] for name in names)
+    others = [f"[!{first}]*"]
+    others += [f"{name[:place]}[!{letter}]*" for name in names for place, letter in enumerate(name) if place]
     return f"[checks.left_processes]\nignore = {others}\n"
 
 

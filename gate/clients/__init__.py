@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from gate.liveness import read_command
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from gate.liveness import Stat
 
 AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "opencode", "cursor", "droid")
 """The clients with settings of their own that `gate install` writes to, each a module of this package."""
@@ -54,6 +58,21 @@ class Event:
         self.subagent = subagent
         self.unheard = unheard
         self.prompt = prompt
+
+
+INTERPRETERS = ("node", "bun", "deno", "MainThread", "node-MainThread")
+"""What runs a client that is a script; some call themselves after their thread."""
+
+
+def is_script(process: Stat, *names: str) -> bool:
+    """Whether a process is an interpreter that runs a script of one of these names, or one that lies in a package of
+    that name: `node --max-old-space-size=1024 …/@google/gemini-cli/bundle/gemini.js`.
+    """
+    if process.name not in INTERPRETERS or not process.pid:
+        return False
+    arguments = [word for word in read_command(process.pid)[1:] if not word.startswith("-")]
+    parts = arguments[0].split("/") if arguments else [""]
+    return parts[-1].removesuffix(".js") in names or not set(names).isdisjoint(parts[:-1])
 
 
 def text(payload: Mapping[str, Any], key: str) -> str:

@@ -1,6 +1,9 @@
 """Gemini CLI: what its hooks are told, and the form in which it takes an answer.
 
-Not yet tried. Standard library only: this is on the silent path.
+Seen with 0.61.0: an end comes in every orderly way, with SIGTERM, SIGHUP and SIGINT too, and not after SIGKILL; the
+terminal interface says it two or three times within a second, and may not come to it where the terminal is closed.
+`/clear` is an end and a start, of another id; what a hook says for the model then is dropped, and its line for the user
+is shown. Settings give times in milliseconds. Standard library only: this is on the silent path.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import os
 
 from gate import jsontext
-from gate.clients import GROUPED, MILLISECONDS, Event, text
+from gate.clients import GROUPED, MILLISECONDS, Event, is_script, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,17 +61,24 @@ def read_event(payload: Mapping[str, Any], environ: Mapping[str, str]) -> Event:
     """The event in a hook's payload, completed from its environment."""
     return Event(
         name=text(payload, "hook_event_name"),
-        session=text(payload, "session_id"),
-        directories=[text(payload, "cwd")],
-        source=text(payload, "source"),
+        session=text(payload, "session_id") or environ.get("GEMINI_SESSION_ID", ""),
+        directories=[text(payload, "cwd"), environ.get(PROJECT_VARIABLE, "")],
+        source=_source(text(payload, "source")),
         reason=text(payload, "reason"),
         transcript=text(payload, "transcript_path"),
     )
 
 
+def _source(told: str) -> str:
+    """Why a session starts, as far as what the model knows is concerned. A conversation that is taken up again is sent
+    without what hooks have said in it (seen with 0.61.0), so nothing in it has to be taken back.
+    """
+    return "startup" if told == "resume" else told
+
+
 def is_client(process: Stat) -> bool:
-    """Whether a process is this client's program."""
-    return process.name == PROGRAM
+    """Whether a process is this client's program: a script for Node, which starts itself anew with a larger heap."""
+    return process.name == PROGRAM or is_script(process, PROGRAM, "gemini-cli")
 
 
 def named_owner(environ: Mapping[str, str]) -> int | None:

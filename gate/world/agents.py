@@ -64,7 +64,9 @@ def agent_of(environ: Mapping[str, str]) -> Agent | None:
 
 def agent_program(name: str, words: Sequence[str]) -> Agent | None:
     """The client that a process is, by what the kernel calls it or by the script that an interpreter runs."""
-    places = words[:2] if name in INTERPRETERS else words[:1]
+    places = words[:1]
+    if name in INTERPRETERS:  # whose own options come before the script
+        places = [*words[:1], *[word for word in words[1:] if not word.startswith("-")][:1]]
     names = {name, *(os.path.basename(word).removesuffix(".js") for word in places)}
     return next((agent for agent in AGENTS if names.intersection(agent.programs)), None)
 

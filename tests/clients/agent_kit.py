@@ -119,7 +119,7 @@ class Agent:
         self.machine = machine
         self.api = api
         self.variables: dict[str, str] = {}
-        self._labels = (f"{machine.directory.parent.name}-{number}" for number in range(1, 1000))
+        self._labels: Iterator[str] = (f"{machine.directory.parent.name}-{number}" for number in range(1, 1000))
 
     @property
     def version(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,10 @@ class Codex(Agent):
         self.config = machine.directory / "codex"
         self.config.mkdir(mode=0o700)
         self.trusting = True
+
+    def use_one_label(self) -> None:
+        """Let all runs have one label from now on: a daemon serves whatever terminal comes."""
+        self._labels = itertools.repeat(next(self._labels))
 
     def environ(self, label: str) -> dict[str, str]:
         return {**super().environ(label), "CODEX_HOME": str(self.config), "KEY_OF_NO_ACCOUNT": "sk-fake"}
@@ -75,3 +81,13 @@ trust_level = "{"trusted" if trusted else "untrusted"}"
     def _options(self) -> list[str]:
         sandbox = "--dangerously-bypass-approvals-and-sandbox"  # which is a namespace of its own, not to be had here
         return [sandbox, TRUSTING] if self.trusting else [sandbox]
+
+    def daemon_sockets(self) -> list[Path]:
+        """The sockets on which its daemon listens; they lie in /tmp whatever TMPDIR says, and stay when it ends."""
+        found: set[Path] = set()
+        for process in self.processes():
+            for line in Path(f"/proc/{process.pid}/net/unix").read_text().splitlines():
+                path = Path(line.split()[-1])
+                if path.parent.name == f"codex-daemon-{os.getuid()}" and path.exists():
+                    found.add(path)
+        return sorted(found)

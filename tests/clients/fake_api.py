@@ -16,7 +16,7 @@ import pytest
 from fake_model import dialect_of
 from kit import TIMEOUT
 
-NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "tmux": "tmux"}
+NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "tmux": "tmux", "node": "nodejs"}
 """Programs that driving a client needs, and the packages that bring them (Debian's names)."""
 
 

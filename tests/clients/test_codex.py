@@ -109,3 +109,17 @@ def test_what_a_subagent_leaves_running_is_its_sessions(codex: Codex, project: P
         run.end(signal.SIGINT)
     (text,) = codex.run(project).told()
     assert waiters.told_of(text) == {"setsid"}
+
+
+def test_a_subdirectory_belongs_to_its_repository(codex: Codex, machine: Machine, project: Path) -> None:
+    """So it does without a transcript."""
+    below = project / "sub"
+    below.mkdir()
+    (below / "kept").write_text("")
+    machine.commit(project)
+    with codex.printing(below, LEAVE, HOLD, options=["--ephemeral"]) as run:
+        run.wait_for_turn(2)
+        assert codex.record()["transcript"] == ""
+        run.end(signal.SIGINT)
+    (text,) = codex.run(project).told()
+    assert "sub/left.txt" in text

@@ -33,6 +33,11 @@ class Waiters:
             assert time.monotonic() < deadline, self.running()
             time.sleep(0.01)
 
+    def wait_for_age(self, seconds: float) -> None:
+        """Wait until all that run are so old."""
+        for process in self.running().values():
+            time.sleep(max(0.0, process.create_time() + seconds - time.time()))
+
     def told_of(self, text: str) -> set[str]:
         """Those that a text names, by the way they were started."""
         return {name.rpartition("-")[2] for name in self.names if name in text}
