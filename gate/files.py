@@ -87,10 +87,12 @@ def read(path: str) -> bytes | None:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > READ_LIMIT:
             raise DamagedError(f"{path}: is not a file that the gate wrote")
-        chunks = []
+        data = b""
         while chunk := os.read(fd, 1 << 20):
-            chunks.append(chunk)
-        return b"".join(chunks)
+            data += chunk
+            if len(data) > READ_LIMIT:  # it grows
+                raise DamagedError(f"{path}: is not a file that the gate wrote")
+        return data
     except OSError as error:
         raise DamagedError(f"{path}: cannot be read: {error.strerror}") from None
     finally:
@@ -122,7 +124,7 @@ def append_export(path: str, name: str, value: str) -> None:
     """
     if os.path.isabs(path):
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NOFOLLOW | _NONBLOCK, 0o600)
             os.write(fd, f"export {name}={value}\n".encode("ascii"))
             os.close(fd)
         except (OSError, ValueError):
@@ -259,7 +261,7 @@ def is_held(path: str) -> bool:
     if fcntl is None:
         return False
     try:
-        fd = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | _NONBLOCK | _NOFOLLOW | _CLOEXEC)
     except OSError:
         return False
     try:

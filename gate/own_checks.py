@@ -73,7 +73,8 @@ def _where(error: Exception, path: str) -> str:
     """The line of the file that raised; a SyntaxError's own text has it."""
     if isinstance(error, SyntaxError):
         return ""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    # Not `extract_tb`: that reads the file again, which may be another thing by now.
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
     return f" (line {lines[-1]})" if lines else ""
 
 

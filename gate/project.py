@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
+from gate import foreign
 from gate.errors import GateError
 
 TYPE_CHECKING = False
@@ -24,8 +25,11 @@ class Project:
     """What debt belongs to.
 
     `root` is the main worktree (or the bare repository, or the directory), `here` the worktree one stands in,
-    `common_dir` git's common directory, None outside a repository; `key` names its directory in the state.
-    All paths are real paths. `broken` is not empty where a `.git` leads nowhere, and says so.
+    `common_dir` git's common directory, None outside a repository; `key` names its directory in the state. All paths
+    are real paths. `broken` is not empty where a `.git` leads nowhere, and says so.
+
+    A directory whose `.git` leads to the repository of another main worktree is a project of its own: what is seen in
+    one of them says nothing of the other, and a clean one would write off what was left in the other.
     """
 
     __slots__ = ("broken", "common_dir", "git_dir", "here", "key", "root")
@@ -38,7 +42,8 @@ class Project:
         self.common_dir = common_dir
         self.git_dir = git_dir
         self.broken = broken
-        self.key = project_key(common_dir or root)
+        main = "" if common_dir is None or root == common_dir else _main_worktree(common_dir)
+        self.key = project_key(f"{common_dir}\0{root}" if main not in ("", root) else common_dir or root)
 
     def __repr__(self) -> str:
         return f"Project({self.root!r}, key={self.key!r})"
@@ -50,7 +55,7 @@ def project_key(identity: str) -> str:
 
     `identity` is the common directory, the same from all of a repository's worktrees, or a directory without one.
     """
-    name = os.path.basename(_without_dot_git(identity))
+    name = os.path.basename(identity.removesuffix(os.path.sep + ".git"))
     tail = "".join([c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in name])
     return (tail.strip(".-")[:40] or "root") + "-" + digest(os.fsencode(identity))
 
@@ -172,36 +177,60 @@ def _of_git_dir(here: str, git_dir: str) -> Project:
         if kind != "worktrees" or not _is_git_dir(parent):
             return Project(here, here, None, broken=broken)
         common_dir = parent  # a worktree whose registration is gone still belongs to its repository
-    if git_dir == common_dir and here != git_dir:
-        # Perhaps a submodule, or a repository whose git directory lies elsewhere: beside that is no worktree of it.
+    main = _main_worktree(common_dir)
+    if git_dir == common_dir and here != git_dir and (not main or os.path.basename(common_dir) == ".git"):
+        # Perhaps a repository whose git directory lies elsewhere: beside that is no worktree of it.
         return Project(here, here, common_dir, git_dir, broken)
-    return Project(_without_dot_git(common_dir), here, common_dir, git_dir, broken)
+    return Project(main or common_dir, here, common_dir, git_dir, broken)
 
 
-def _without_dot_git(path: str) -> str:
-    """The main worktree that a common directory lies in; a bare repository is its own."""
-    return os.path.dirname(path) if os.path.basename(path) == ".git" else path
+def _main_worktree(common_dir: str) -> str:
+    """The main worktree of a repository by its common directory: the directory that this lies in, or of a submodule
+    that to which its configuration leads, where the `.git` there leads back. Empty where neither tells, as of a bare
+    repository.
+    """
+    if os.path.basename(common_dir) == ".git":
+        return os.path.dirname(common_dir)
+    for row in foreign.text(os.path.join(common_dir, "config")).split("\n"):
+        name, _, value = row.partition("=")
+        if name.strip().lower() == "worktree":
+            place = os.path.realpath(os.path.join(common_dir, value.strip().strip('"').partition("\0")[0]))
+            target = _first_line(os.path.join(place, ".git"))
+            if target.startswith("gitdir:") and os.path.realpath(os.path.join(place, target[7:].strip())) == common_dir:
+                return place
+    return ""
+
+
+def is_brought(path: str, project: Project) -> bool:
+    """Whether a place that should be the user's own lies in the project instead, as a variable of the environment can
+    have it, which a repository may set for whoever enters it. Not so where the user's home directory lies there too.
+    """
+    real = os.path.realpath(path)
+    return any(is_within(real, tree) and not is_within(_home(), tree) for tree in (project.root, project.here))
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Whether a path is `directory` or lies below it; both real paths."""
+    return os.path.join(path, "").startswith(os.path.join(directory, ""))
+
+
+def _home() -> str:
+    """The user's home directory, not by the environment."""
+    try:
+        import pwd
+
+        return os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
+    except (ImportError, KeyError):
+        return ""
 
 
 def has_configuration(path: str) -> bool:
     """Whether a directory holds a configuration of ours. No TOML is read for it: this is on the silent path."""
     if os.path.isfile(os.path.join(path, ".gate.toml")):
         return True
-    pyproject = os.path.join(path, "pyproject.toml")
-    try:
-        if not os.path.isfile(pyproject):  # opening a FIFO, say anybody's in /tmp, would wait for a writer
-            return False
-        with open(pyproject, "rb") as file:
-            return b"[tool.session-gate" in file.read(1 << 20)
-    except OSError:
-        return False
+    return "[tool.session-gate" in foreign.text(os.path.join(path, "pyproject.toml"), 1 << 20)
 
 
 def _first_line(path: str) -> str:
-    try:
-        if not os.path.isfile(path):
-            return ""
-        with open(path, "rb") as file:
-            return os.fsdecode(file.readline(8192).rstrip(b"\r\n"))
-    except OSError:
-        return ""
+    """The first line of a file of git's; up to a NUL, where git's own reading ends too."""
+    return foreign.text(path, 8192).partition("\n")[0].partition("\0")[0].rstrip("\r")

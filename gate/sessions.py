@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gate import files
+from gate import files, foreign
 from gate.errors import DamagedError, StateError
 from gate.ledger import ENDING, LEAVING, OPEN, PROMPT, SHELL, UNTOLD, Record, is_fired_again, safe_id
 from gate.liveness import find_owner, read_command, running_below
@@ -20,6 +20,12 @@ TICK = 0.02
 
 TURN = 1.0
 """Seconds to wait for another hook of the same start."""
+
+MOST_TRANSCRIPT = 1 << 30
+"""Bytes of a transcript that are looked through."""
+
+LONGEST_PATH = 1 << 14
+"""Bytes; longer than any that a system takes (Linux: 4096), and looking for it part by part would take minutes."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,17 +202,10 @@ def move_record(site: Site, record: Record) -> Site:
 
 def speaks_of_us(transcript: str) -> bool:
     """Whether a conversation's transcript holds a text of ours; so too where it cannot be read."""
-    ours, before = b"SESSION-GATE", b""
     try:
-        # Not mmap: a page that a file system does not bring stops every thread of this process, the watchdog's too.
-        with open(transcript, "rb") as file:
-            while chunk := file.read(1 << 20):
-                if ours in before + chunk:
-                    return True
-                before = chunk[-len(ours) :]
+        return not os.path.isfile(transcript) or foreign.holds(transcript, (b"SESSION-GATE",), MOST_TRANSCRIPT)
     except (OSError, ValueError):
         return True
-    return False
 
 
 def event_directory(event: Event) -> str:
@@ -219,6 +218,6 @@ def event_directory(event: Event) -> str:
 
 def _is_path(text: str) -> bool:
     try:
-        return b"\0" not in os.fsencode(text)
+        return len(text) <= LONGEST_PATH and b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         return False

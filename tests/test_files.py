@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -429,3 +430,17 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(here: Path) -> None:
         files.Lock(str(here / "lock")).acquire()
     assert not files.is_held(str(here / "lock"))
     assert not (here / "elsewhere").exists()
+
+
+def test_a_fifo_in_a_locks_place_is_not_waited_for(here: Path) -> None:
+    os.mkfifo(here / "lock")
+    assert not files.is_held(str(here / "lock"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there its files say nothing of their size")
+def test_a_file_that_says_nothing_of_its_size_is_read_to_the_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(Path("/proc/self/maps").read_bytes())
+    assert files.read("/proc/self/maps")
+    monkeypatch.setattr(files, "READ_LIMIT", size // 2)
+    with pytest.raises(DamagedError, match="is not a file that the gate wrote"):
+        files.read("/proc/self/maps")

@@ -12,8 +12,8 @@ import gate
 GATE = Path(next(iter(gate.__path__)))
 FLOORS = [
     {
-        "", "errors", "clock", "jsontext", "directories", "files", "quote", "units", "spelling", "finding", "tags",
-        "detach", "watchdog", "interrupt",
+        "", "errors", "clock", "jsontext", "directories", "files", "foreign", "quote", "units", "spelling", "finding",
+        "tags", "detach", "watchdog", "interrupt",
     },
     {"payload", "project", "liveness", "stamp", "trail", "world"},
     {"marker", "ledger", "fired", "state", "verdict", "site", "config", "check", "waivers", "trust", "api"},

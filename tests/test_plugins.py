@@ -19,7 +19,9 @@ import pytest
 from installed import Installation, distribution
 from kit import Machine, injected
 
+from gate.own_checks import load_source
 from gate.registry import BUILT_IN, Registry, load_registry
+from gate.soundness import RefusedError
 
 SOURCE = """
 import json, os, signal, subprocess, sys
@@ -441,8 +443,8 @@ def test_one_that_ends_the_whole_process_is_said_by_the_line_that_was_installed(
 
 
 HOSTILE: dict[str, tuple[str, str]] = {
-    "raises": ("raise ValueError('no lamps')", "the check failed: ValueError: no lamps"),
-    "exits": ("raise SystemExit(0)", "the check failed: SystemExit: 0"),
+    "raises": ("raise ValueError('no lamps')", 'the check failed: "ValueError: no lamps"'),
+    "exits": ("raise SystemExit(0)", 'the check failed: "SystemExit: 0"'),
     "interrupts": ("raise KeyboardInterrupt", "the check failed: KeyboardInterrupt"),
     "unknown_without_a_word": (
         "from gate.api import UnknownError; raise UnknownError",
@@ -514,3 +516,11 @@ def test_a_summary_that_fails_for_some_subjects_still_says_how_many(machine: Mac
         assert done.returncode == 0
     assert "could not check: IndexError in session-gate" not in done.stdout.decode()
     assert "LAMPS: " in injected(done.stdout.decode())
+
+
+def test_where_it_raised_is_told_without_reading_it_again(tmp_path: Path) -> None:
+    """What stands there by then may be anything: a FIFO would hold the start up."""
+    path = tmp_path / "check.py"
+    os.mkfifo(path)
+    with pytest.raises(RefusedError, match=r"^ValueError: no lamps \(line 3\)$"):
+        load_source(str(path), b"\n\nraise ValueError('no lamps')\n", "gate_test_checks.")

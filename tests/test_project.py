@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.project import Project, digest, find_project, has_configuration, keys_above, project_key
+from gate.project import Project, digest, find_project, has_configuration, is_within, keys_above, project_key
 
 
 def git(cwd: Path, *arguments: str) -> str:
@@ -112,7 +112,27 @@ def test_a_submodule_is_a_project_of_its_own(repository: Path, here: Path) -> No
     assert found.key != find_project(str(repository)).key
     git(sub, "worktree", "add", "--quiet", "--detach", str(here / "linked"))
     assert_git_agrees(find_project(str(here / "linked")), here / "linked")
-    assert find_project(str(here / "linked")).key == found.key
+    linked = find_project(str(here / "linked"))
+    assert (linked.key, linked.root) == (found.key, found.root), "its main worktree is to be looked at from there too"
+    passing = here / "passing"
+    passing.mkdir()
+    (passing / ".git").write_text(f"gitdir: {found.common_dir}\n")
+    other = find_project(str(passing))
+    assert (other.root, other.here, other.key) == (found.root, str(passing), found.key), "so it is to git"
+    assert toplevel(passing) == found.root
+
+
+@pytest.mark.parametrize(
+    "text", ["", "worktree", "worktree = ../nowhere", "worktree = /", "worktree = a\0b", "worktree=\xff"]
+)
+def test_a_submodule_whose_configuration_leads_nowhere_is_a_directory_of_its_own(
+    repository: Path, here: Path, text: str
+) -> None:
+    library = make_repository(here / "library")
+    git(repository, "submodule", "--quiet", "add", str(library), "sub")
+    (repository / ".git/modules/sub/config").write_text(f"[core]\n\t{text}\n")
+    found = find_project(str(repository / "sub"))
+    assert (found.root, found.broken) == (str(repository / "sub"), "")
 
 
 @pytest.mark.parametrize("name", ["elsewhere", "store.git", "store/.git"])
@@ -124,7 +144,12 @@ def test_a_git_directory_that_lies_elsewhere_is_not_taken_for_a_worktree(here: P
     assert_git_agrees(found, work)
     assert found.root == str(work)
     git(work, "worktree", "add", "--quiet", "--detach", str(here / "linked"))
-    assert find_project(str(here / "linked")).key == found.key
+    linked = find_project(str(here / "linked"))
+    if name == "store/.git":  # to git, and to the linked one, what that lies in is the main worktree
+        assert (linked.root, linked.key) == (str(here / "store"), find_project(str(here / "store")).key)
+        assert linked.key != found.key
+    else:
+        assert linked.key == found.key
 
 
 def test_a_git_directory_behind_a_symbolic_link(repository: Path, here: Path) -> None:
@@ -134,7 +159,10 @@ def test_a_git_directory_behind_a_symbolic_link(repository: Path, here: Path) ->
     found = find_project(str(second))
     assert_git_agrees(found, second)
     assert found.root == str(second), "what is uncommitted here is to be seen here"
-    assert found.key == find_project(str(repository)).key
+    assert found.key != find_project(str(repository)).key, "and says nothing of what is uncommitted there"
+    (second / ".git").unlink()
+    (second / ".git").write_text(f"gitdir: {repository}/.git\n")
+    assert find_project(str(second)).key == found.key
 
 
 def test_a_link_to_a_repository_is_that_repository(repository: Path, here: Path) -> None:
@@ -304,3 +332,11 @@ def test_the_keys_by_a_directorys_name_alone(repository: Path) -> None:
     keys = list(keys_above("/a/b/"))
     assert keys == [project_key(path) for path in ("/a/b/.git", "/a/b", "/a/.git", "/a", "/.git", "/")]
     assert list(keys_above("relative")) == list(keys_above("")) == []
+
+
+def test_what_lies_in_a_directory() -> None:
+    assert is_within("/a/b", "/a/b")
+    assert is_within("/a/b/c", "/a/b")
+    assert is_within("/a", "/")
+    assert not is_within("/a/bc", "/a/b")
+    assert not is_within("/a", "/a/b")

@@ -19,7 +19,7 @@ from gate.clock import Clock, rfc3339
 from gate.ledger import ENDING, OPEN, Record
 from gate.liveness import Owner, Place, read_stat
 from gate.project import find_project
-from gate.sessions import speaks_of_us
+from gate.sessions import event_directory, speaks_of_us
 from gate.site import Site
 
 NOW = 1_780_000_000.0
@@ -162,3 +162,26 @@ def test_a_text_of_ours_is_found_wherever_it_stands_in_a_transcript(tmp_path: Pa
 def test_what_cannot_be_read_may_hold_one(tmp_path: Path) -> None:
     assert speaks_of_us(str(tmp_path / "none"))
     assert speaks_of_us("\0")
+
+
+def test_a_directory_that_no_system_could_have_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked for part by part, one of a payload's four megabytes took minutes, while the session waited."""
+    monkeypatch.chdir(tmp_path)
+    for long in ("/a" * 1_000_000, "/" * 3_000_000, str(tmp_path) + "/.." * 1_000_000, "/" + "a" * 20_000):
+        event = claude.read_event({"cwd": long}, {})
+        assert event_directory(event) == str(tmp_path)
+        assert event_directory(Event("", "", [long, str(tmp_path.parent)], "", "", "")) == str(tmp_path.parent)
+    found = claude.read_event({"session_id": "s" * 20_000, "transcript_path": "é" * 1_000_000, "cwd": "/x"}, {})
+    assert (found.session, found.transcript, found.directories) == ("", "", ["/x"])
+
+
+def test_nothing_is_waited_for_in_the_place_of_a_clients_files(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    claude.export_tag({"CLAUDE_ENV_FILE": str(fifo)}, "a-session")
+    assert speaks_of_us(str(fifo)), "what it says is not known"
+    transcript = tmp_path / "transcript.jsonl"
+    transcript.write_text("x" * 100_000)
+    assert not speaks_of_us(str(transcript))
+    transcript.write_text("x" * 100_000 + "SESSION-GATE DEBT" + "x" * 100_000)
+    assert speaks_of_us(str(transcript))

@@ -16,8 +16,8 @@ from kit import PYTHON, SILENT, Machine, green
 import gate
 
 ROOT = Path(gate.__file__).parent.parent
-MODULES = ("clock", "jsontext", "directories", "files", "project", "liveness", "stamp", "marker", "ledger", "verdict",
-           "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "fired",
+MODULES = ("clock", "jsontext", "directories", "files", "foreign", "project", "liveness", "stamp", "marker", "ledger",
+           "verdict", "errors", "state", "site", "tags", "payload", "detach", "clients", "clients.claude", "fired",
            "sessions", "watchdog", "silent")  # fmt: skip
 """Of this package, beside `hook`, which runs as a program."""
 

@@ -24,6 +24,9 @@ without groups, `{"version": 1, "hooks": {EVENT: [HOOK, ...]}}`; or a file that 
 SECONDS, MILLISECONDS = 1, 1000
 """Units of a hook's time limit: how many of them a second has."""
 
+LONGEST_TEXT = 1 << 14
+"""Characters of what a payload says under one key; a longer one counts as not said. It would be kept in a record."""
+
 
 class Event:
     """What a client told its hook, in our words.
@@ -78,7 +81,7 @@ def is_script(process: Stat, *names: str) -> bool:
 def text(payload: Mapping[str, Any], key: str) -> str:
     """A payload's text under a key, empty where there is none or something else."""
     value = payload.get(key)
-    return value if isinstance(value, str) else ""
+    return value if isinstance(value, str) and len(value) <= LONGEST_TEXT else ""
 
 
 def calling(named: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> str:

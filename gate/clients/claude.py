@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 NAME = "claude"
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 MOST_SESSIONS = 500
+LONGEST_TEXT = 1 << 14
+"""Characters of what a payload says under one key; a longer one counts as not said. It would be kept in a record."""
+
+_APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 HOOKS = (("SessionStart", "start", 10), ("SessionEnd", "end", 10))
 """The events that are a session's boundary, which boundary each is, and the seconds that its hook is given. An end

@@ -100,10 +100,12 @@ class SettingsFile:
             self._status = os.fstat(fd)
             if not stat.S_ISREG(self._status.st_mode) or self._status.st_size > SIZE_LIMIT:
                 raise GateError(f"{self.shown}: is no settings file: a regular file of at most 8 MiB is expected")
-            chunks = []
+            data = b""
             while chunk := os.read(fd, 1 << 20):
-                chunks.append(chunk)
-            return b"".join(chunks)
+                data += chunk
+                if len(data) > SIZE_LIMIT:  # it grows, or says nothing of its size
+                    raise GateError(f"{self.shown}: is no settings file: it has no end")
+            return data
         except OSError as error:
             raise self._failure("read", error) from None
         finally:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 
+from gate import foreign
 from gate.clients import shell as client
 from gate.errors import GateError
 from gate.quote import name
@@ -80,8 +81,4 @@ def warnings(shell: str, place: Place) -> list[str]:
 
 
 def _mentions_start_file(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return b"bashrc" in file.read(1 << 20)
-    except OSError:
-        return False
+    return "bashrc" in foreign.text(path, 1 << 20)

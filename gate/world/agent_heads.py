@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gate import foreign
 from gate.project import Project
 from gate.quote import Phrase, say
 from gate.world.commits import head_of, last_logged
@@ -136,7 +137,8 @@ class Places(NamedTuple):
         theirs = (target for name, target in self.references.symbolic.items() if name.startswith(REMOTES))
         stay = {target.removeprefix(REMOTES).partition("/")[2] for target in theirs} | set(MAIN)
         if self.project.common_dir == self.project.root:  # a bare repository's own HEAD
-            stay.add(_target(os.path.join(self.project.root, "HEAD")))
+            head = foreign.text(os.path.join(self.project.root, "HEAD"), 4096).strip()
+            stay.add(head.removeprefix("ref: ").removeprefix(HEADS))
         return stay
 
     def _detached(self, tree: Worktree) -> Iterator[Head]:
@@ -203,11 +205,3 @@ def _found(tree: Worktree, branch: str, log: str) -> str:
     moves = (move for move in last_moves(own) if move.why.startswith("checkout: "))
     first = next((move for move in moves if move.why.endswith(f" to {branch}")), None) or first_move(own)
     return first.new if first is not None else ""
-
-
-def _target(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(4096).strip()).removeprefix("ref: ").removeprefix(HEADS)
-    except OSError:
-        return ""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from gate import foreign
 from gate.errors import UnknownError
 from gate.world.forms import LOG, Ask, find_kept, not_kept, parse_log
 from gate.world.git import Git
@@ -81,12 +82,5 @@ def head_of(git_dir: str, branch: str | None) -> str:
     """What a worktree's HEAD is, read without the worktree: its branch's full name, else a commit, else empty."""
     if branch:
         return f"refs/heads/{branch}"
-    path = os.path.join(git_dir, "HEAD")
-    try:
-        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-            return ""
-        with open(path, "rb") as file:
-            head = os.fsdecode(file.read(100).strip())
-    except OSError:
-        return ""
+    head = foreign.text(os.path.join(git_dir, "HEAD"), 100).strip()
     return head if re.fullmatch("[0-9a-f]{40,64}", head) else ""

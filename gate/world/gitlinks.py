@@ -8,16 +8,19 @@ an error).
 from __future__ import annotations
 
 import fnmatch
-import mmap
 import os
 import time
 from collections.abc import Collection, Iterable
 
+from gate import foreign
 from gate.world.git import Git
 from gate.world.worktrees import AGENT_ROOTS
 
 MODE = b"\0\0\xe0\0"
 """160000, as an entry of the index has it (gitformat-index(5))."""
+
+MOST_BYTES = 1 << 28
+"""Of an index that are looked at, some 2,500,000 entries; of a larger one git is asked."""
 
 
 def list_gitlinks(git: Git, path: str, git_dir: str, deadline: float) -> list[str]:
@@ -33,15 +36,9 @@ def _may_hold_gitlinks(git_dir: str) -> bool:
     """Look for the mode in the index itself, which takes a moment where listing a large one takes a second."""
     try:
         paths = [os.path.join(git_dir, n) for n in os.listdir(git_dir) if n == "index" or n.startswith("sharedindex.")]
-        for path in filter(os.path.isfile, paths):
-            with open(path, "rb") as file:
-                if os.fstat(file.fileno()).st_size:
-                    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                        if content.find(MODE) >= 0:
-                            return True
-    except (OSError, ValueError):
+        return any(foreign.holds(path, (MODE,), MOST_BYTES) for path in paths)
+    except OSError:
         return True
-    return False
 
 
 def without_a_name(

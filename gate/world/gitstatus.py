@@ -15,11 +15,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from gate.errors import UnknownError
-from gate.project import Project
+from gate.project import Project, is_within
 from gate.quote import Phrase, say
 from gate.world.git import Git, own_configuration
 from gate.world.gitlinks import list_gitlinks, without_a_name
-from gate.world.worktrees import is_within
 
 MODIFIED = "modified"
 ADDED = "new, but not committed"

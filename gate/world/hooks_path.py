@@ -11,8 +11,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from gate.project import is_within
 from gate.world.pointers import may_be_away, read
-from gate.world.worktrees import Worktree, is_within
+from gate.world.worktrees import Worktree
 
 _BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/main")
 """Branches that most others come back to: what one of them has is not lost, it is not checked out."""

@@ -11,6 +11,8 @@ import os
 import re
 from collections.abc import Iterator
 
+from gate import foreign
+
 MOST_BYTES = 1 << 20
 """Of an index that are read: some 10,000 entries."""
 
@@ -80,11 +82,12 @@ def has_files_of(index: str, directory: str, name_bytes: int = 20) -> bool | Non
     split) or cannot be read.
     """
     try:
-        if not os.path.isfile(index):  # opening a FIFO would wait for a writer
-            return None
-        with open(index, "rb") as file:
-            paths = list(itertools.islice(index_paths(file.read(MOST_BYTES), name_bytes), MOST_PATHS))
+        content = foreign.read(index, MOST_BYTES) or b""
     except OSError:
         return None
-    place = os.fsencode(directory)
-    return any(os.path.lexists(os.path.join(place, path)) for path in paths) if paths else None
+    place, answer = os.fsencode(directory), None
+    for path in itertools.islice(index_paths(content, name_bytes), MOST_PATHS):
+        if os.path.lexists(os.path.join(place, path)):
+            return True
+        answer = False
+    return answer

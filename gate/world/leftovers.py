@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gate.errors import UnknownError
-from gate.project import Project, find_project
+from gate.project import Project, find_project, is_within
 from gate.quote import Phrase, say
 from gate.world.commits import History, count_lost, head_of, read_history
 from gate.world.git import Git
@@ -27,7 +27,7 @@ from gate.world.holders import Fate, fate_of, parse_reason
 from gate.world.processes import ProcessTable
 from gate.world.tree import Held, measure
 from gate.world.worktree_life import CACHES, Life, changed, examine, files_below, last_activity
-from gate.world.worktrees import Worktree, is_within, shown
+from gate.world.worktrees import Worktree, shown
 
 
 class Hold(enum.Enum):

@@ -11,6 +11,8 @@ import os
 import re
 from typing import NamedTuple
 
+from gate import foreign
+
 _REBASES = (("rebase-merge", "rewritten-list"), ("rebase-apply", "rewritten"))
 _COMMIT = "[0-9a-f]{40,64}"
 _LIMIT = 1 << 20
@@ -60,10 +62,4 @@ def _commit(text: str) -> str:
 
 
 def _text(path: str) -> str:
-    try:
-        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-            return ""
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(_LIMIT))
-    except OSError:
-        return ""
+    return foreign.text(path, _LIMIT)

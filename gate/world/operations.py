@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gate import foreign
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
 from gate.world.git import Git
@@ -191,16 +192,7 @@ def _stamps(git_dir: str, names: Sequence[str]) -> Iterator[tuple[int, float]]:
 
 def _text(git_dir: str, *names: str, tail: bool = False) -> str:
     """The text of a file of git's, or the end of it; empty where it cannot be read."""
-    path = os.path.join(git_dir, *names)
-    try:
-        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-            return ""
-        with open(path, "rb") as file:
-            if tail:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))
-            return os.fsdecode(file.read(_MOST_BYTES)).strip("\r\n")
-    except OSError:
-        return ""
+    return foreign.text(os.path.join(git_dir, *names), _MOST_BYTES, from_end=tail).strip("\r\n")
 
 
 def what_waits(git: Git, tree: Worktree, seconds: float) -> list[Phrase]:

@@ -5,10 +5,11 @@ gitrepository-layout(5) has the files (`logs/`); each line is `OLD NEW NAME <MAI
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from gate import foreign
 
 WINDOW = 1 << 16
 """Bytes of a log that are read, from either end; some 500 entries."""
@@ -33,12 +34,12 @@ class Move(NamedTuple):
 
 def last_moves(path: str) -> list[Move]:
     """The last entries of a log, oldest first; empty where there is none. A line that is cut off is left out."""
-    return _parse(_read(path, from_end=True))
+    return _parse(foreign.text(path, WINDOW, from_end=True))
 
 
 def first_move(path: str) -> Move | None:
     """The first entry of a log; None where there is none."""
-    return next(iter(_parse(_read(path, from_end=False))), None)
+    return next(iter(_parse(foreign.text(path, WINDOW))), None)
 
 
 def fetched(moves: Iterable[Move]) -> set[str]:
@@ -51,15 +52,3 @@ def fetched(moves: Iterable[Move]) -> set[str]:
 def _parse(text: str) -> list[Move]:
     matches = filter(None, (re.fullmatch(_LINE, line) for line in text.split("\n")[:-1]))
     return [Move(match[1], match[2], float(match[3] or 0), match[4] or "") for match in matches]
-
-
-def _read(path: str, from_end: bool) -> str:
-    try:
-        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-            return ""
-        with open(path, "rb") as file:
-            if from_end:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - WINDOW))
-            return os.fsdecode(file.read(WINDOW))
-    except OSError:
-        return ""

@@ -12,10 +12,10 @@ import re
 from typing import NamedTuple
 
 from gate.errors import UnknownError
+from gate.project import is_within
 from gate.quote import Phrase, say
 from gate.world.gitstatus import plainly
 from gate.world.pointers import HEAD, head_fault, may_be_away, read
-from gate.world.worktrees import is_within
 
 _OWNER = r"dubious ownership|unsafe repository"
 _NEWER = r"Expected git repo version|unknown repository extension|repo version is 0, but v1-only"

@@ -14,12 +14,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
 
+from gate import foreign
 from gate.files import is_held
 from gate.liveness import Place
 from gate.world.holders import PID_LIMIT, Fate, Holder, fate_of
@@ -48,7 +48,7 @@ _RECORD = r"(?a)(\d{1,7})\.json"
 _IN_USE = r"(?a)inuse\.(\d{1,7})\.lock"
 _JOB = r"(?a)[\w-]{1,64}"
 _SESSION = r"(?s)[^.].*"
-_DIRECTORY = r"(?m)^cwd:[ \t]*(\S.*?)[ \t]*$"
+_DIRECTORY = r"(?m)^cwd:[ \t]*(\S.*)$"
 
 
 class Here(NamedTuple):
@@ -145,7 +145,7 @@ def read_workspace(text: str) -> str:
     match = re.search(_DIRECTORY, text)
     if match is None:
         return ""
-    word = match[1]
+    word = match[1].rstrip(" \t")
     if word[0] == "'" and word[-1] == "'":
         return word[1:-1].replace("''", "'")
     try:
@@ -193,15 +193,8 @@ def _text(value: object) -> str:
 
 def _text_of(path: str) -> str | None:
     """The content of a regular file, None where there is none. Raises OSError where it may not be read."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        fd = os.open(path, flags)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        return file.read(MOST_BYTES).decode("utf-8", "replace")
+    content = foreign.read(path, MOST_BYTES)
+    return None if content is None else content.decode("utf-8", "replace")
 
 
 @dataclass

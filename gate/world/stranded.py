@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gate import foreign
 from gate.errors import UnknownError
 from gate.project import Project
 from gate.quote import Phrase, say
@@ -221,11 +222,5 @@ def _stranded(
 
 def _ids(path: str) -> list[str]:
     """The commits with which a file's lines begin (git-fetch(1), FETCH_HEAD; gitrepository-layout(5), shallow)."""
-    try:
-        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-            return []
-        with open(path, "rb") as file:
-            lines = os.fsdecode(file.read(_LIMIT)).splitlines()
-    except OSError:
-        return []
+    lines = foreign.text(path, _LIMIT).split("\n")
     return [match[0] for line in lines if (match := re.match(_COMMIT, line))]

@@ -9,7 +9,6 @@ no clone there can be checked out; what lay in agents' worktrees, file by file; 
 from __future__ import annotations
 
 import enum
-import mmap
 import os
 import re
 import stat
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
+from gate import foreign
 from gate.errors import UnknownError
 from gate.world.git import Git
 from gate.world.gitlinks import MODE, is_agents, named_submodules
@@ -202,20 +202,17 @@ def _may_hold(git_dir: str) -> bool:
     try:
         names = [name for name in os.listdir(git_dir) if name == "index" or name.startswith("sharedindex.")]
         return any(_is_marked(os.path.join(git_dir, name)) for name in names)
-    except (OSError, ValueError):
+    except OSError:
         return True
 
 
 def _is_marked(path: str) -> bool:
-    if not os.path.isfile(path):
+    content = foreign.read(path, LARGE + 1)
+    if not content:
         return False
-    with open(path, "rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return False
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if len(content) > LARGE or content[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
-                return True  # version 4 has no whole paths
-            return any(content.find(mark) >= 0 for mark in _MARKS) or re.search(_RESERVED_MARK, content) is not None
+    if len(content) > LARGE or content[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
+        return True  # version 4 has no whole paths
+    return any(mark in content for mark in _MARKS) or re.search(_RESERVED_MARK, content) is not None
 
 
 def _committed(git: Git, path: str, names: Sequence[str], main: Callable[[], str], deadline: float) -> frozenset[str]:

@@ -19,13 +19,14 @@ from contextlib import closing
 from typing import NamedTuple
 
 from gate.errors import UnknownError
+from gate.project import is_within
 from gate.quote import Phrase, say
 from gate.world.commits import History, count_lost, last_logged
 from gate.world.git import Git
 from gate.world.gitstatus import UNTRACKED, Status, plainly, read_status
 from gate.world.operations import operation
 from gate.world.tree import Tree
-from gate.world.worktrees import Worktree, is_within
+from gate.world.worktrees import Worktree
 
 WALK_LIMIT = 20_000
 """Entries of one worktree that are looked at for their age; git compares what it knows of the rest."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
+from gate import foreign
 from gate.errors import UnknownError
-from gate.project import Project
+from gate.project import Project, is_within
 from gate.world.answers import ask_each
 from gate.world.index import has_files_of, name_bytes
 from gate.world.pointers import misled
@@ -156,10 +156,8 @@ def _leads_back(path: str, git_dir: str) -> bool:
     """
     dot_git = os.path.join(path, ".git")
     try:
-        if not stat.S_ISREG(os.stat(dot_git).st_mode):
-            return False
-        with open(dot_git, "rb") as file:
-            kind, _, named = os.fsdecode(file.read(1 << 16).strip(b"\r\n")).partition(": ")
+        content = foreign.read(dot_git, 1 << 16)
+        kind, _, named = os.fsdecode((content or b"").strip(b"\r\n")).partition(": ")
         return kind == "gitdir" and os.path.samefile(os.path.join(path, named), git_dir)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
@@ -189,17 +187,10 @@ def _branch(git_dir: str) -> str | None:
 
 def _text(path: str) -> str | None:
     try:
-        if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-            return None
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(1 << 16).strip(b"\r\n"))
-    except (OSError, ValueError):
+        content = foreign.read(path, 1 << 16)
+    except OSError:
         return None
-
-
-def is_within(path: str, directory: str) -> bool:
-    """Whether a path is `directory` or lies below it; both real paths."""
-    return os.path.join(path, "").startswith(os.path.join(directory, ""))
+    return None if content is None else os.fsdecode(content.strip(b"\r\n"))
 
 
 def shown(path: str, root: str) -> str:

@@ -205,3 +205,8 @@ def test_each_file_is_read_once_by_whatever_name(tmp_path: Path) -> None:
     assert len([*search.of_claude(str(tmp_path / "real")), *search.of_claude(str(tmp_path / "link"))]) == 1
     assert search.gaps == {}
     assert search.torn == []
+
+
+def test_a_long_line_takes_no_time_by_its_square() -> None:
+    assert read_workspace("id: x\ncwd: /a" + " " * 1_000_000 + "b\n").endswith(" b")
+    assert read_workspace("cwd:  /a b \t \nsummary: x") == "/a b"
