@@ -118,6 +118,16 @@ def name(value: str | bytes | os.PathLike[str], limit: int = NAME_LIMIT) -> str:
     return '"' + _unfence("".join(_escape(c, quoted=True) for c in text)) + '"' + cut
 
 
+def short(value: str, room: int) -> str:
+    """The same in at most `room` characters (20 and more), escapes counted: for what is cut to a length later, so that
+    its closing quote is not cut off.
+    """
+    limit = min(NAME_LIMIT, room)
+    while len(shown := name(value, limit)) > room and limit > 1:
+        limit //= 2
+    return shown if len(shown) <= room else "…"
+
+
 def line(text: str) -> str:
     """A text as one harmless line, for what is words already (and for what comes back from a file). Idempotent."""
     if text.isascii() and text.isprintable() and "`" not in text and "<" not in text and "~~~" not in text:

@@ -17,7 +17,8 @@ from gate.check import Check, Options
 from gate.config.options import Texts, kinds_of
 from gate.errors import UnknownError
 from gate.finding import KINDS, MACHINE, PROJECT, Chosen, Finding, Subject
-from gate.quote import Phrase, ShellWord, say
+from gate.project import digest
+from gate.quote import Phrase, ShellWord, say, short
 from gate.units import Duration, Size
 
 OPEN = "(to write: "
@@ -151,7 +152,7 @@ def sound(finding: object) -> Finding:
             made = replace(made, subjects=tuple(map(_storable, made.subjects)))
             _render(made)
     except Exception as error:  # noqa: BLE001 - values and summaries are other people's code
-        fault = f"which cannot be put into words: {told(error)}"
+        fault = f"which cannot be put into words: {short(told(error), 200)}"
     if fault:
         raise UnknownError(f"the check yielded a Finding {fault}", FAULT)
     if isinstance(made.summary, Phrase):
@@ -192,10 +193,15 @@ def _fault_of_subject(subject: object) -> str:
 
 
 def _storable(subject: Subject) -> Subject:
-    """A subject with a state that a marker can hold: one made of a file's name need not be UTF-8."""
-    if subject.state.isascii():
-        return subject
-    return replace(subject, state=subject.state.encode("utf-8", "backslashreplace").decode())
+    """A subject with a state that a marker can hold: one made of a file's name need not be UTF-8, and one made of what
+    a file holds may be as long as that.
+    """
+    state = subject.state
+    if len(state) > _LONGEST:
+        state = f"{state[:_LONGEST]} {digest(state.encode('utf-8', 'surrogatepass'))}"
+    if not state.isascii():
+        state = state.encode("utf-8", "backslashreplace").decode()
+    return replace(subject, state=state) if state != subject.state else subject
 
 
 def _render(finding: Finding) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from gate.check import Check, Context, Options
 from gate.errors import SkipCheck, UnknownError
 from gate.finding import CLEAN, DEBT, SKIPPED, UNKNOWN, Finding
-from gate.quote import Phrase, say
+from gate.quote import Phrase, say, short
 from gate.soundness import FAULT, sound, told, words
 from gate.waivers import matches
 
@@ -109,7 +109,7 @@ def run_check(check: Check, context: Callable[[], Context[Any]]) -> Result:
         outcome, reason = UNKNOWN, words(unknown) or "no reason was given"
         cure = unknown.cure or _ask_again(check)
     except BaseException as error:  # noqa: BLE001 - a check may do anything, even exit; it must not take others along
-        outcome, reason = UNKNOWN, f"the check failed: {told(error)}"
+        outcome, reason = UNKNOWN, f"the check failed: {short(told(error), 250)}"  # it may have another's words
         cure = FAULT
     if outcome == UNKNOWN:
         findings.append(_could_not_check(reason, cure))

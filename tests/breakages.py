@@ -238,10 +238,10 @@ DEBTS: dict[Breakage, str] = {
     core_bare_of_one: BARE + "worktree .claude/worktrees/task",
     core_worktree_that_is_gone: MAIN + "core.worktree leads to {gone}, which is not there",
     core_worktree_and_core_bare: BARE + "main worktree",
-    torn_configuration: MAIN + "git refuses its configuration: fatal: bad config line ",
-    no_boolean: MAIN + "git refuses its configuration: fatal: bad boolean config value 'perhaps' for 'core.bare'",
-    setting_without_a_value: MAIN + "git refuses its configuration: error: missing value for 'core.hookspath'",
-    torn_configuration_of_one: TASK + "git refuses its configuration: fatal: bad config line ",
+    torn_configuration: MAIN + 'git refuses its configuration: "fatal: bad config line ',
+    no_boolean: MAIN + "git refuses its configuration: \"fatal: bad boolean config value 'perhaps' for 'core.bare'\"",
+    setting_without_a_value: MAIN + "git refuses its configuration: \"error: missing value for 'core.hookspath'\"",
+    torn_configuration_of_one: TASK + 'git refuses its configuration: "fatal: bad config line ',
     no_head: "git does not work here: .git has no HEAD, and git does not take it for a repository",
     empty_head: MAIN + "its HEAD is empty",
     head_of_zeros: MAIN + "its HEAD is empty",
@@ -274,9 +274,9 @@ DEBTS: dict[Breakage, str] = {
 """Those of which it is established that they are broken, and what is said of them."""
 
 UNKNOWNS: dict[Breakage, str] = {
-    unknown_format: MAYBE + "this git does not understand its format: fatal: Expected git repo version ",
+    unknown_format: MAYBE + 'this git does not understand its format: "fatal: Expected git repo version ',
     unknown_extension: (
-        MAYBE + "this git does not understand its format: fatal: unknown repository extension found: madeUp"
+        MAYBE + 'this git does not understand its format: "fatal: unknown repository extension found:" madeUp'
     ),
     dot_git_that_leads_away: (
         "could not check whether git can work in the worktree {linked}: its .git leads to "

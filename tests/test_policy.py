@@ -36,7 +36,7 @@ MAY = {
     "gate/wiring/client_diagnosis.py": {START},  # `gate doctor` tries the installed lines
     "gate/wiring/codex_hooks.py": {START, SIGNAL},  # Codex, asked by `gate doctor`, and ended where it does not answer
     "gate/wiring/settings_file.py": {WRITE, DELETE},  # `gate install`
-    "gate/world/git.py": {START, SIGNAL},  # git, and what it started
+    "gate/world/child.py": {START, SIGNAL},  # git, and what it started
 }
 
 _CALLS = {

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.quote import LIST_LIMIT, NAME_LIMIT, Phrase, is_harmful, line, name, say
+from gate.quote import LIST_LIMIT, NAME_LIMIT, Phrase, is_harmful, line, name, say, short
 
 # Unicode 16, DerivedCoreProperties.txt: Default_Ignorable_Code_Point
 IGNORABLE = [
@@ -170,3 +171,13 @@ def test_phrases_are_equal_by_what_they_say() -> None:
     assert say("{}", "a") != say("{}", "b")
     assert say("a") != "a"
     assert repr(say("{}!", "a")) == "say('{}!', 'a')"
+
+
+@given(st.text(max_size=500), st.integers(20, 300))
+def test_a_value_in_a_bounded_length_is_whole_or_quoted_to_its_end(text: str, room: int) -> None:
+    shown = short(text, room)
+    assert len(shown) <= room
+    assert shown == line(shown)
+    assert not shown.startswith('"') or re.fullmatch(r'"(?:[^"\\]|\\.)*"(?:… \([\d,]+ characters\))?', shown)
+    if len(name(text)) <= room:
+        assert shown == name(text, min(200, room))

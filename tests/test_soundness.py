@@ -140,3 +140,11 @@ def test_no_incident_of_ours_begins_a_line_as_the_form_does() -> None:
     paths = list((Path(__file__).parent.parent / "incidents").glob("*.md"))
     assert paths
     assert not [path for path in paths if OPEN in path.read_text()]
+
+
+def test_a_long_state_is_kept_short_and_apart() -> None:
+    long = "x" * 1_000_000
+    made = sound(replace(FINDING, subjects=[Subject("a", state=long + end) for end in ("a", "b", "\ud800", "")]))
+    states = [subject.state for subject in made.subjects]
+    assert len(set(states)) == 4
+    assert max(map(len, states)) < 400

@@ -67,7 +67,7 @@ def install(call: Call, client: str | None, scope: str, dry_run: bool) -> int:
     """
     if client is not None:
         return _answer(call, _install(call, client, scope, dry_run))
-    found = presence.found_here(os.environ, call.site().project.root)
+    found = presence.found_here(os.environ, call.site().project)
     if not found:
         raise GateError("no client was found on this machine; one that is elsewhere is installed by its name")
     places = ", ".join(f"{CLIENTS[each].TITLE} ({name(place, 1000)})" for each, place in found.items())

@@ -89,7 +89,11 @@ def _project_source(root: str) -> Source | None:
     path = os.path.join(root, "pyproject.toml")
     if not os.path.isfile(path) or not _speaks_of_us(path):
         return None
-    tool = _table(path).get("tool")
+    try:
+        tool = _table(path).get("tool")
+    except _ProblemError:
+        _refuse_outside(path, root)  # of what lies elsewhere nothing is shown
+        raise
     if not isinstance(tool, dict) or "session-gate" not in tool:
         return None
     _refuse_outside(path, root)

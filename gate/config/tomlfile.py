@@ -7,6 +7,8 @@ import re
 import stat
 from typing import Any
 
+from gate.quote import short
+
 LIMIT = 512 << 10
 """Bytes. Configuration is small; of a larger file nothing is believed."""
 
@@ -68,7 +70,7 @@ def read_table(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UnusableError(f"is not TOML: {str(error)[-200:]}") from None
+        raise UnusableError(f"is not TOML: {short(str(error)[-200:], 250)}") from None  # it names keys
     except ValueError:
         raise UnusableError("is not TOML that can be read: it holds a number that is too long") from None
     except RecursionError:

@@ -39,7 +39,7 @@ def diagnose(site: Site, directory: str) -> list[Answer]:
         plugin = enabled_plugin(client, site.environ, directory)
         if wiring.installed or plugin:
             wired += _of_wired(client, site, directory, wiring, plugin)
-        elif wiring.strangers or presence.where(client, site.environ, site.project.root):
+        elif wiring.strangers or presence.where(client, site.environ, site.project):
             alone += [*_files(client, wiring), *_events(client, wiring)]
             text = f"{client.TITLE} is here, and does not call the gate"
             others += _files(client, wiring)

@@ -46,7 +46,7 @@ def _of_claude(site: Site, directory: str, installed: Sequence[Installed]) -> li
 
 def _of_codex(site: Site, directory: str, installed: Sequence[Installed]) -> list[Answer]:
     """Codex runs a hook once it is trusted just as it stands, and those of a project once that is trusted too."""
-    program = find_program(codex.PROGRAM, site.environ.get("PATH", os.defpath), outside=site.project.root)
+    program = find_program(codex.PROGRAM, site.environ, site.project)
     if program is None or not installed:
         return []
     known = codex_hooks.ask(program, site.environ, directory)

@@ -1,35 +1,26 @@
 """git, hardened: it runs in repositories that other people made, unasked, at every session's start.
 
-It takes no locks, runs nothing that a repository's configuration names, asks nobody, and is ended gently: a git that is
-killed hard leaves `index.lock` behind (incident: a hook's own `git` did, cut off by its Python time limit), and then
-the gate would be the incident. GitPython's own time limit kills hard, and its import costs 150 ms: docs/decisions.md.
+It takes no locks, runs nothing that a repository's configuration names, asks nobody, and is ended gently. GitPython's
+own time limit kills hard, and its import costs 150 ms: docs/decisions.md.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
 
+from gate import foreign
 from gate.errors import UnknownError
-from gate.project import Project, find_project
+from gate.project import Project, find_project, is_within
+from gate.quote import short
+from gate.world.child import ANSWER_LIMIT, TooLongError, end_group, listen, start
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
-GRACE = 1.0
-"""Seconds between the request to end and the kill."""
-
-CPU_LIMIT = 120
-"""Seconds of processor time after which a git ends by itself. If the gate is killed nobody else would end it (incident:
-a hook in a home directory with a stray repository; the host gave up, and its processes went on for 25 minutes of CPU).
-"""
+MOST_CONFIGURATION = 8 << 20
+"""Bytes of a configuration that are looked at; of 20,000 branches it has some 2 MB."""
 
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 
@@ -44,7 +35,9 @@ _SETTINGS = (
     "credential.helper=",
     "diff.external=",
     "diff.ignoreSubmodules=none",
+    "diff.orderFile=/dev/null",
     "gc.auto=0",
+    "i18n.logOutputEncoding=UTF-8",
     "log.showSignature=false",
     "maintenance.auto=false",
     "protocol.allow=never",
@@ -52,6 +45,16 @@ _SETTINGS = (
     "status.renameLimit=1000",
     "submodule.recurse=false",
 )
+
+
+class GitFailedError(UnknownError):
+    """git answered that it cannot: `said` is its word for it, which can hold whatever the repository does (values of a
+    configuration, names), so it is quoted in the reason.
+    """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"git failed: {short(said, 250)}")
+        self.said = said
 
 
 class Git:
@@ -91,10 +94,9 @@ class Git:
         deadline: float,
         ok: Sequence[int],
     ) -> bytes:
-        if project.root not in self._programs:
-            path = self._environ.get("PATH", os.defpath)
-            self._programs[project.root] = find_program("git", path, outside=project.root)
-        program = self._programs[project.root]
+        if project.here not in self._programs:
+            self._programs[project.here] = find_program("git", self._environ, project)
+        program = self._programs[project.here]
         if program is None:
             raise UnknownError("git was not found in PATH", "install git, or put its directory into PATH")
         options = [word for setting in settings for word in ("-c", setting)]
@@ -104,10 +106,13 @@ class Git:
         patience = deadline - time.monotonic()
         process = self._start(command, environ, patience)
         try:
-            output, errors = process.communicate(timeout=patience)
+            output, errors = listen(process, patience)
         except subprocess.TimeoutExpired:
             end_group(process)
             raise UnknownError(f"git gave no answer in {max(0.1, round(patience, 1)):g} s") from None
+        except TooLongError:
+            end_group(process)
+            raise UnknownError(f"git's answer had more than {ANSWER_LIMIT >> 20} MiB") from None
         except BaseException:
             end_group(process)
             raise
@@ -120,7 +125,8 @@ class Git:
         if process.returncode not in ok:
             if self._closed:
                 raise UnknownError("the time for git was over")
-            raise UnknownError(f"git failed: {_first_line(errors) or f'exit status {process.returncode}'}")
+            said = _first_line(errors)
+            raise GitFailedError(said) if said else UnknownError(f"git failed: exit status {process.returncode}")
         return output
 
     def _start(self, command: Sequence[str], environ: Mapping[str, str], patience: float) -> subprocess.Popen[bytes]:
@@ -128,19 +134,10 @@ class Git:
             if self._closed or patience <= 0:
                 raise UnknownError("the time for git was over")
             try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=environ,
-                    cwd="/",
-                    start_new_session=True,
-                )
+                process = start(command, environ)
             except (OSError, ValueError) as error:
-                raise UnknownError(f"git could not be started: {error}") from None
+                raise UnknownError(f"git could not be started: {short(str(error), 250)}") from None
             self._running.add(process)
-        _limit(process.pid)
         return process
 
     def _disarmed_filters(self, directory: str, project: Project, deadline: float) -> tuple[str, ...]:
@@ -180,19 +177,21 @@ def _may_name_filters(directory: str, project: Project) -> bool:
 
 
 def own_configuration(project: Project) -> bytes | None:
-    """The text of a repository's own configuration, and of the worktree's; None where it could not be read."""
+    """The text of a repository's own configuration, and of the worktree's; None where it could not be read, or is too
+    large to be looked at.
+    """
     texts = []
     for directory, name in ((project.common_dir, "config"), (project.git_dir, "config.worktree")):
         path = os.path.join(directory or "", name)
         if not os.path.lexists(path):
             continue
         try:
-            if not os.path.isfile(path):  # opening a FIFO would wait for a writer
-                return None
-            with open(path, "rb") as file:
-                texts.append(file.read())
+            text = foreign.read(path, MOST_CONFIGURATION + 1)
         except OSError:
             return None
+        if text is None or len(text) > MOST_CONFIGURATION:
+            return None
+        texts.append(text)
     return b"\n".join(texts)
 
 
@@ -218,65 +217,12 @@ def _disarmed(listed: str) -> tuple[str, ...]:
     )
 
 
-def _limit(pid: int) -> None:
-    if resource is not None and hasattr(resource, "prlimit"):
-        try:
-            resource.prlimit(pid, resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 1))
-        except (OSError, ValueError):  # it is gone already, or may do even less
-            pass
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process and all of its group to end, and kill what is left after `GRACE` seconds."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, sign)
-        except (ProcessLookupError, PermissionError):
-            break
-        if _has_ended(process, GRACE):
-            break
-    process.poll()
-
-
-def _has_ended(process: subprocess.Popen[bytes], patience: float) -> bool:
-    """Whether nobody is left in the group within `patience` seconds; a group can outlive its leader."""
-    deadline, pause = time.monotonic() + patience, 0.001
-    while True:
-        if process.poll() is not None and not _lives(process.pid):
-            return True
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(pause)
-        pause = min(2 * pause, 0.1)
-
-
-def _lives(group: int) -> bool:
-    """Whether a process of this group lives. A zombie does not, and where pid 1 reaps nobody (in many containers it is
-    just a program) it stays one.
-    """
-    try:
-        os.killpg(group, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    try:
-        pids = [name for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return True
-    return any(_is_member(pid, group) for pid in pids) if pids else True
-
-
-def _is_member(pid: str, group: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
-    except (OSError, ValueError):
-        return False
-    return int(its_group) == group and state not in (b"Z", b"X")
-
-
 def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment for git: nothing that says where the repository is (a surrounding git hook sets it, see
     `git rev-parse --local-env-vars`), that traces, or that names a program; no prompt, no locks, English messages.
+
+    Commits are what they are, and not what the repository has in their place (git-replace(1), info/grafts): a commit
+    that is shown as merged that way is still lost with its branch.
     """
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     for name in ("SSH_ASKPASS", "PAGER", "LESSOPEN", "EDITOR", "VISUAL"):
@@ -288,20 +234,40 @@ def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": os.path.join(os.devnull, "none"),
         "LC_ALL": "C",
     }
 
 
-def find_program(name: str, path: str, outside: str = "/") -> str | None:
-    """A program by PATH, its absolute directories only, and none of them within the directory `outside`: nothing is
-    ever run from the working directory, nor from the project, whatever PATH says there.
+def find_program(name: str, environ: Mapping[str, str], project: Project | None = None) -> str | None:
+    """A program by PATH, its absolute directories only, and none of them the project's: nothing is ever run from the
+    working directory, nor from any worktree of the project or of a repository around it, whatever PATH says there.
+    (Where the home directory lies in one around it, that is the user's own.)
     """
-    entries = _absolute(path).split(os.pathsep)
-    inside = "" if outside == "/" else os.path.join(os.path.realpath(outside), "")
-    kept = [
-        entry for entry in entries if not inside or not os.path.join(os.path.realpath(entry), "").startswith(inside)
-    ]
+    entries = _absolute(environ.get("PATH", os.defpath)).split(os.pathsep)
+    strangers = [] if project is None else _with_those_around(project, os.path.realpath(environ.get("HOME") or "/"))
+    kept = [entry for entry in entries if not strangers or not _is_of(os.path.realpath(entry), strangers)]
     return shutil.which(name, path=os.pathsep.join(kept)) if any(kept) else None
+
+
+def _with_those_around(project: Project, home: str) -> list[Project]:
+    """A project, and each repository that it lies in and the home directory does not."""
+    found, above = [project], os.path.dirname(project.here)
+    while (around := find_project(above)).common_dir is not None:
+        if not is_within(home, around.here):
+            found.append(around)
+        above = os.path.dirname(around.here)
+        if above == around.here:
+            break
+    return found
+
+
+def _is_of(path: str, projects: Sequence[Project]) -> bool:
+    if any(is_within(path, place) for each in projects for place in (each.root, each.here) if place != "/"):
+        return True
+    found = find_project(path)
+    return found.common_dir is not None and any(found.key == each.key for each in projects)
 
 
 def _absolute(path: str) -> str:

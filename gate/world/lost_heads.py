@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
+from gate.world.git import GitFailedError
 from gate.world.gitstatus import in_two_threads
 from gate.world.pointers import read
 from gate.world.worktrees import Worktree
@@ -35,7 +36,7 @@ def lost_heads(ask: Callable[..., str], common: str, trees: Sequence[Worktree]) 
             ask(next(iter(waiting.values())).path, "rev-list", "--no-walk", "--quiet", *waiting, "--")
             waiting.clear()
         except UnknownError as error:
-            named = re.search(_NAMED, str(error))
+            named = re.search(_NAMED, error.said) if isinstance(error, GitFailedError) else None
             if named is None or named[1] not in waiting:
                 break
             tree = waiting.pop(named[1])

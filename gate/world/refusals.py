@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gate.errors import UnknownError
 from gate.project import is_within
 from gate.quote import Phrase, say
+from gate.world.git import GitFailedError
 from gate.world.gitstatus import plainly
 from gate.world.pointers import HEAD, head_fault, may_be_away, read
 
@@ -23,7 +24,7 @@ _RELOCATED = r"Invalid path|cannot chdir to|Could not chdir to|unable to set up 
 _IN_FILE = r" in (?:config )?file '?(.+?)'?(?: at line \d+|: [^:/]*)?$"
 _VALUE = r"config value '(.*)' for '"
 _SETTING = r"(?:missing|invalid) value for '[^']*?([^'.]+)'"
-_NAMED = r"(?im)^[ \t]*worktree[ \t]*=[ \t]*\"?(.*?)\"?[ \t]*\r?$"
+_NAMED = r"(?im)^[ \t]*worktree[ \t]*=(.*)$"
 _EXTENSIONS = r"(?im)^[ \t]*\[extensions\]([^\[]*)"
 _KEY = r"(?im)^[ \t]*([a-z][a-z0-9-]*)"
 
@@ -41,16 +42,15 @@ class Refusal(NamedTuple):
 
 def explain(error: UnknownError, git_dir: str, common: str, root: str) -> Refusal:
     """Why git refuses to work in the worktree at `root` with these directories of git's, by what it said."""
-    reason = str(error)
-    if not reason.startswith("git failed: "):  # it was not started, or had no time
+    if not isinstance(error, GitFailedError):  # it was not started, or had no time
         return Refusal(plainly(error), error.cure or "it is known when git can answer", known=False)
-    reason = reason.removeprefix("git failed: ").replace("\0", "")
+    reason = error.said.replace("\0", "")
     try:
         found = _of_owner(reason) or _of_parts(reason, git_dir, common) or _of_place(reason, git_dir, common)
         found = found or _of_version(reason, common) or _of_configuration(reason, git_dir, common, root)
     except UnknownError as unreadable:
         return Refusal(plainly(unreadable), unreadable.cure, known=False)
-    return found or Refusal(plainly(reason), "it is known when git can answer", known=False)
+    return found or Refusal(say("{}", reason), "it is known when git can answer", known=False)
 
 
 def _of_owner(reason: str) -> Refusal | None:
@@ -83,7 +83,8 @@ def lost_place(git_dir: str, common: str) -> Refusal | None:
     for directory, name in ((git_dir, "config.worktree"), (common, "config")):
         path = os.path.join(directory, name)
         named = re.findall(_NAMED, os.fsdecode(read(path, 1 << 20) or b""))
-        place = os.path.normpath(os.path.join(git_dir, named[-1])) if named else ""
+        value = named[-1].strip(" \t\r").removeprefix('"').removesuffix('"') if named else ""
+        place = os.path.normpath(os.path.join(git_dir, value)) if named else ""
         if place and not os.path.isdir(place):
             text = say("core.worktree leads to {}, which is not there", place)
             return Refusal(
@@ -98,7 +99,7 @@ def _of_version(reason: str, common: str) -> Refusal | None:
     path = os.path.join(common, "config")
     sections = re.findall(_EXTENSIONS, os.fsdecode(read(path, 1 << 20) or b""))
     keys = sorted({key for section in sections for key in re.findall(_KEY, section)})
-    text = say("this git does not understand its format: {}{}", plainly(reason), say(" {}", keys) if keys else say(""))
+    text = say("this git does not understand its format: {}{}", reason, say(" {}", keys) if keys else say(""))
     return Refusal(text, "it is known where a newer git runs; no git knows what was set by mistake", path, known=False)
 
 
@@ -111,7 +112,7 @@ def _of_configuration(reason: str, git_dir: str, common: str, root: str) -> Refu
     if named:
         path = os.path.realpath(os.path.join(root, named[1]))
         if not any(is_within(path, os.path.realpath(place)) for place in (common, root)):
-            text = say("a configuration outside of it is at fault: {}", plainly(reason))
+            text = say("a configuration outside of it is at fault: {}", reason)
             return Refusal(text, "it is known once git can read that", known=False)
         paths = [path]
     elif value:
@@ -119,6 +120,4 @@ def _of_configuration(reason: str, git_dir: str, common: str, root: str) -> Refu
         paths = [path for path in paths if mistake in (read(path, 1 << 20) or b"").lower()]
     if not paths:
         return None
-    return Refusal(
-        say("git refuses its configuration: {}", plainly(reason)), "it works again once that is mended", paths[0]
-    )
+    return Refusal(say("git refuses its configuration: {}", reason), "it works again once that is mended", paths[0])

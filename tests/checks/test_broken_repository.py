@@ -101,7 +101,7 @@ def test_it_is_said_by_the_real_command_until_it_is_mended(machine: Machine) -> 
         "GITCFG: core.bare is true, though there is a work tree: git can show and commit nothing in the main "
         in printed
     )
-    assert "REPO (unknown): could not check: git failed: fatal: this operation must be run in a work tree" in printed
+    assert 'REPO (unknown): could not check: git failed: "fatal: this operation must be run in a work tree"' in printed
     machine.git(project, "config", "core.bare", "false")
     machine.text("run", *checks, cwd=project)
 
@@ -382,7 +382,7 @@ def test_a_users_own_configuration_breaks_no_repository(world: Left) -> None:
     world.environ["GIT_CONFIG_GLOBAL"] = str(world.home / "gitconfig")
     ((kind, text),) = found(world)
     assert kind == UNKNOWN
-    assert "a configuration outside of it is at fault: fatal: bad config line " in text
+    assert 'a configuration outside of it is at fault: "fatal: bad config line ' in text
 
 
 def test_hooks_that_are_not_there(world: Left) -> None:

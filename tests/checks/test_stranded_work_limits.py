@@ -248,7 +248,7 @@ def test_a_detached_head_without_its_commit_is_unknown(world: Forge) -> None:
     (world.root / ".git/worktrees/task/HEAD").write_text("f" * 40 + "\n")
     unknown, stash = world.findings()
     assert (unknown.kind, stash.kind) == (UNKNOWN, DEBT)
-    assert said(unknown) == f"could not check commits: git failed: fatal: bad object {'f' * 40}"
+    assert said(unknown) == f'could not check commits: git failed: "fatal: bad object {"f" * 40}"'
 
 
 def test_what_was_fetched_and_is_not_here_any_more_is_no_matter(world: Forge) -> None:

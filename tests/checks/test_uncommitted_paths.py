@@ -448,7 +448,7 @@ def git_that_hangs(world: World) -> None:
     [
         (no_git, "git was not found in PATH"),
         (torn_index, "git failed: "),
-        (bare_by_accident, "git failed: fatal: this operation must be run in a work tree"),
+        (bare_by_accident, 'git failed: "fatal: this operation must be run in a work tree"'),
         (dot_git_that_leads_nowhere, ".git leads to a directory that is not there"),
         (git_that_says_nothing, "git gave an empty answer"),
         (git_that_is_cut_off, "git's answer was cut off"),

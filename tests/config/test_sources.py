@@ -63,7 +63,7 @@ def test_a_pyproject_that_is_none_is_nothing(setting: Setting) -> None:
         ("[tool.session-gate]\nno = 1", "no", "no such key"),
         ("[tool]\nsession-gate = 5", "tool.session-gate", "expected a table"),
         ("[tool.session-gate\n", "",
-        "is not TOML: Expected ']' at the end of a table declaration (at line 1, column 19)"),
+        "is not TOML: \"Expected ']' at the end of a table declaration (at line 1, column 19)\""),
         ("[tool.session-gate.checks.temp_size]\nmax_files = 'x'", "checks.temp_size.max_files",
          f"expected {A_COUNT}"),
     ],

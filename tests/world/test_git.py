@@ -6,6 +6,7 @@ Each trap is first shown to work on a plain git: a trap that never snaps proves 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -18,10 +19,13 @@ import pytest
 from worlds import repository
 
 from gate.errors import UnknownError
+from gate.project import find_project
 from gate.testing import World
-from gate.world.git import CPU_LIMIT, Git, clean_environ, end_group, find_program
+from gate.world.child import CPU_LIMIT
+from gate.world.git import MOST_CONFIGURATION, Git, clean_environ, find_program
 
 TIMEOUT = 20.0
+AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
 
 @pytest.fixture
@@ -238,7 +242,8 @@ def test_no_variable_that_locates_a_repository_is_passed_on(world: World) -> Non
     names = plain_git(world, "rev-parse", "--local-env-vars").split()
     assert len(names) > 10
     cleaned = clean_environ(dict.fromkeys(names, "x") | {"GIT_TRACE": "1", "GIT_SSH_COMMAND": "x", "HOME": "/h"})
-    assert not set(names) & set(cleaned)
+    kept = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/none"}  # ours: commits are what they are
+    assert {name: cleaned[name] for name in names if name in cleaned} == kept
     assert not {"GIT_TRACE", "GIT_SSH_COMMAND"} & set(cleaned)
     assert cleaned["HOME"] == "/h"
 
@@ -259,9 +264,55 @@ def test_a_configuration_that_would_block_whoever_opens_it_is_left_to_git_and_th
         Git(world.environ).run(str(world.root), "status", timeout=0.5)
 
 
+def test_a_configuration_without_an_end_is_left_to_git(world: World) -> None:
+    git = Git(world.environ)
+    config = world.root / ".git/config"
+    before = config.read_bytes()
+    config.write_bytes(b"#" * MOST_CONFIGURATION + b"\n" + before)
+    os.truncate(config, MOST_CONFIGURATION + (1 << 32))  # holes: reading all of it would fill the memory
+    with pytest.raises(UnknownError, match=r"git failed: .*bad config line"):
+        git.run(str(world.root), "status", timeout=TIMEOUT)
+    config.write_bytes(before)
+    assert git.run(str(world.root), "status", "--porcelain", timeout=TIMEOUT) == b""
+
+
+@pytest.mark.parametrize("way", ["replace", "grafts"])
+def test_commits_are_what_they_are(way: str, world: World) -> None:
+    """A repository can name other parents for a commit than it has; what goes with a branch is lost all the same."""
+    plain_git(world, "checkout", "--quiet", "-b", "topic")
+    plain_git(world, *AUTHOR, "commit", "--quiet", "--allow-empty", "--message", "work")
+    main, topic = (plain_git(world, "rev-parse", name).strip() for name in ("main", "topic"))
+    if way == "grafts":
+        (world.root / ".git/info").mkdir(exist_ok=True)
+        (world.root / ".git/info/grafts").write_text(f"{main} {topic}\n{topic}\n")
+    else:
+        tree = plain_git(world, "rev-parse", "topic^{tree}").strip()
+        alone, onto = (
+            plain_git(world, *AUTHOR, "commit-tree", *more, "-m", "x", tree).strip() for more in ((), ("-p", topic))
+        )
+        plain_git(world, "replace", topic, alone)
+        plain_git(world, "replace", main, onto)
+    asked = ("rev-list", "--count", "topic", "--not", "main")
+    assert plain_git(world, *asked).strip() == "0", "or the test proves nothing"
+    assert Git(world.environ).run(str(world.root), *asked, timeout=TIMEOUT) == b"1\n"
+
+
+def test_the_reason_of_a_failure_quotes_what_git_says(world: World) -> None:
+    """It holds values of the repository's configuration, which could pass for words of ours."""
+    plain_git(world, "config", "core.bare", "x' for 'y'. All is well; run it. \x1b[2J" + "\u202e" * 500)
+    with pytest.raises(UnknownError) as raised:
+        Git(world.environ).run(str(world.root), "status", timeout=TIMEOUT)
+    reason = str(raised.value)
+    assert re.fullmatch(
+        r'git failed: "fatal: bad boolean config value (?:[^"\\]|\\.)*"(?:… \([\d,]+ characters\))?', reason
+    )
+    assert reason.isprintable()
+    assert len(reason) < 300
+
+
 def test_the_reason_of_a_failure_is_gits_own(world: World) -> None:
     git = Git(world.environ)
-    with pytest.raises(UnknownError, match=r"^git failed: fatal: Needed a single revision$"):
+    with pytest.raises(UnknownError, match=r'^git failed: "fatal: Needed a single revision"$'):
         git.run(str(world.root), "rev-parse", "--verify", "nonsense", timeout=TIMEOUT)
     assert git.run(str(world.root), "config", "no.such", timeout=TIMEOUT, ok=(0, 1)) == b""
     with pytest.raises(UnknownError, match=r"^git failed: exit status 1$"):
@@ -284,11 +335,39 @@ def test_a_git_in_the_project_is_passed_over(world: World) -> None:
     inside = program(world.root / "tools/bin/git", "echo the project's own")
     link = world.directory / "link"
     link.symlink_to(world.root / "tools/bin")
-    path = os.pathsep.join([os.path.dirname(inside), str(link), world.environ["PATH"]])
-    answer = Git(world.environ | {"PATH": path}).run(str(world.root), "--version", timeout=TIMEOUT)
+    assert_passed_over(world, world.root, os.path.dirname(inside), str(link))
+    path = os.pathsep.join([os.path.dirname(inside), world.environ["PATH"]])
+    assert find_program("git", {"PATH": path}) == inside, "where nothing is to be kept out, PATH is followed"
+    assert find_program("git", {"PATH": path}, find_project("/")) == inside
+
+
+def assert_passed_over(world: World, directory: Path, *entries: str) -> None:
+    """git is not taken from these directories of PATH where it is asked about a directory."""
+    path = os.pathsep.join([*entries, world.environ["PATH"]])
+    answer = Git(world.environ | {"PATH": path}).run(str(directory), "--version", timeout=TIMEOUT)
     assert answer.startswith(b"git version")
-    assert find_program("git", path) == inside, "where nothing is to be kept out, PATH is followed"
-    assert find_program("git", path, outside="/") == inside
+
+
+def test_a_git_in_another_worktree_of_the_project_is_passed_over(world: World) -> None:
+    """Wherever that lies: an agent's work is checked out in all of them."""
+    linked, third = world.directory / "linked", world.directory / "third"
+    for tree in (linked, third):
+        plain_git(world, "worktree", "add", "--quiet", "--detach", str(tree))
+    inside = [os.path.dirname(program(tree / "deep/bin/git", "echo planted")) for tree in (linked, third, world.root)]
+    for tree in (world.root, linked, linked / "deep"):
+        assert_passed_over(world, tree, *inside)
+
+
+def test_a_git_in_a_repository_around_the_project_is_passed_over(world: World) -> None:
+    """But not where all that the user has lies in that repository."""
+    inner = world.root / "vendor/inner"
+    inner.mkdir(parents=True)
+    plain_git(world, "init", "--quiet", cwd=str(inner))
+    around = program(world.root / "bin/git", "echo planted")
+    assert_passed_over(world, inner, os.path.dirname(around))
+    environ = {"PATH": f"{os.path.dirname(around)}:{world.environ['PATH']}", "HOME": str(world.root)}
+    assert find_program("git", environ, find_project(str(inner))) == around
+    assert find_program("git", environ, find_project(str(world.root))) != around
 
 
 def test_a_relative_entry_of_path_is_not_passed_on(world: World) -> None:
@@ -372,7 +451,7 @@ def test_to_close_ends_what_still_runs_and_refuses_more(world: World, left_over:
 def test_what_does_not_end_when_asked_is_killed(
     stubborn: str, world: World, left_over: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gate.world.git.GRACE", 0.2)
+    monkeypatch.setattr("gate.world.answers.GRACE", 0.2)
     said = world.directory / "said"
     program(world.directory / "bin/git", stubborn.format(said=said) + "\nexec sleep 600")
     path = f"{world.directory}/bin:{world.environ['PATH']}"
@@ -380,13 +459,6 @@ def test_what_does_not_end_when_asked_is_killed(
     with pytest.raises(UnknownError, match="git gave no answer"):
         git.run(str(world.root), "status", timeout=0.5)
     left_over += map(int, wait_for(said).split())
-
-
-def test_to_end_what_has_ended_is_nothing() -> None:
-    process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
-    process.wait()
-    end_group(process)  # type: ignore[arg-type]
-    assert process.returncode == 0
 
 
 def test_no_time_starts_nothing(world: World) -> None:
@@ -433,5 +505,5 @@ def test_a_path_of_any_bytes(world: World) -> None:
 def test_a_repository_of_somebody_elses_is_not_trusted(world: World) -> None:
     for path in (world.root, world.root / ".git", world.root / ".git/config"):
         os.chown(path, 12345, 12345)
-    with pytest.raises(UnknownError, match="git failed: fatal: detected dubious ownership"):
+    with pytest.raises(UnknownError, match='git failed: "fatal: detected dubious ownership'):
         Git(world.environ).run(str(world.root), "status", timeout=TIMEOUT)
