@@ -6,6 +6,7 @@ is other people's text, so it may set the thresholds of its own checks, but only
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from gate.project import Project
 from gate.quote import line, name
 from gate.spelling import nearest
 from gate.units import Duration
+from gate.world.tree import find_roots
 
 __all__ = ["DEFAULT", "INJECT_LIMIT", "Configuration", "Problem", "expand", "load", "loosened"]
 
@@ -225,13 +227,14 @@ class _Builder:
         self.given[check][option], self.origins[key] = converted, source.file
 
     def _is_own(self, path: str) -> bool:
-        """Whether a path lies in the project or in the temp directory. A project could make the gate measure, name and
-        show what is elsewhere in the user's files.
+        """Whether a path lies in the project or in the temp directory, and all that a pattern stands for: it may find
+        links. A project could make the gate measure, name and show what is elsewhere in the user's files.
         """
-        real, temp = (
-            os.path.realpath(os.path.join(self.root, expand(text, self.environ))) for text in (path, "$TMPDIR")
-        )
-        return is_inside(real, self.root) or is_inside(real, temp)
+        places = [os.path.join(self.root, expand(text, self.environ)) for text in ("$TMPDIR", path)]
+        if glob.has_magic(path):
+            places += find_roots([path], self.root, lambda part: expand(part, self.environ)).found
+        temp, *found = map(os.path.realpath, places)
+        return all(is_inside(real, self.root) or is_inside(real, temp) for real in found)
 
     def _names(self) -> dict[str, str]:
         return {check: check for check in self.classes}

@@ -44,6 +44,7 @@ def install(
 ) -> Change:
     """Put our hooks into the settings of a scope. Raises GateError, and then the settings are as they were."""
     path = _path(client, scope, place)
+    _refuse_outside(scope, path, place)
     wanted = lines(client, scope, path, installation)
     keeper = Keeper(place.state_root, os.path.realpath(path))
     with nullcontext() if dry else keeper.lock():
@@ -116,6 +117,16 @@ def _path(client: Client, scope: str, place: Place) -> str:
     if scope == PROJECT and os.path.realpath(path) == os.path.realpath(settings_path(client, USER, place.environ, "")):
         raise GateError(f"{name(path, 1000)}: these are the user's own settings here: use --scope user")
     return path
+
+
+def _refuse_outside(scope: str, path: str, place: Place) -> None:
+    """Raise GateError where a project's settings are a link out of it: other people put that there, and what it leads
+    to is another file of the user's. (The user's own settings may well be a link.)
+    """
+    target, root = os.path.realpath(path), os.path.realpath(place.worktree)
+    if scope != USER and not os.path.join(target, "").startswith(os.path.join(root, "")):
+        cure = "put the file itself there, or use --scope user"
+        raise GateError(f"{name(path, 1000)} is a link that leads out of the project, to {name(target, 1000)}: {cure}")
 
 
 def _plan(file: SettingsFile, plan: Callable[[str], Plan]) -> Plan:

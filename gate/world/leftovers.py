@@ -257,7 +257,9 @@ def occupied(processes: ProcessTable, directories: Iterable[str], deadline: floa
 def unregistered(root: str, patterns: Iterable[str], worktrees: Sequence[Worktree]) -> list[str]:
     """Directories below `root` in which agents keep worktrees, and that git does not list (incident: 28 of them, 8 GB).
 
-    Not worktrees of other repositories, nor directories on the way to a worktree.
+    Not worktrees of other repositories, nor directories on the way to a worktree, nor what lies outside of `root`: a
+    repository can hold a link in the place of `.worktrees`, and that would make a leftover of each of the user's own
+    directories, with words on how it goes.
     """
     known = {root}
     for worktree in worktrees:
@@ -270,7 +272,7 @@ def unregistered(root: str, patterns: Iterable[str], worktrees: Sequence[Worktre
     below = [os.path.join(glob.escape(root), pattern) for pattern in patterns if not os.path.isabs(pattern)]
     for name in itertools.chain.from_iterable(map(glob.iglob, below)):
         path = os.path.realpath(name)
-        if os.path.islink(name) or not os.path.isdir(path) or path in known:
+        if os.path.islink(name) or not os.path.isdir(path) or path in known or not is_within(path, root):
             continue
         project = find_project(path)
         is_listed = project.git_dir not in (project.common_dir, *nowhere)

@@ -11,10 +11,10 @@ import fnmatch
 import glob
 import os
 import re
-import stat
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from gate import foreign
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
 from gate.world.index import has_files_of
@@ -50,12 +50,7 @@ class Misled(NamedTuple):
 def read(path: str, limit: int = 1 << 16) -> bytes | None:
     """The content of a file of git's; None where there is none. Raises UnknownError where it may not be read."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a FIFO would wait for a writer
-            return None
-        with open(path, "rb") as file:
-            return file.read(limit)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
+        return foreign.read(path, limit)
     except OSError as error:
         cure = "it is known once whoever owns it lets it be read"
         raise UnknownError(f"a file of git's cannot be read: {error.strerror}", cure) from None
@@ -169,12 +164,13 @@ def is_seen_from_elsewhere(root: str) -> bool:
 def strays(root: str, common: str, patterns: Sequence[str], known: Collection[str]) -> Iterator[Misled]:
     """Directories below `root` that match one of these patterns and none of git's `known` worktrees, and whose `.git`
     leads nowhere: the repository was moved with them (incident: 13 at once, and all passed for gone), or what git knew
-    of them was removed.
+    of them was removed. Those that only a link leads to lie elsewhere, and are nobody's of this repository.
     """
+    inside = os.path.join(root, "")
     for pattern in patterns:
         for dot_git in glob.iglob(os.path.join(glob.escape(root), pattern, ".git")):
             path = os.path.realpath(os.path.dirname(dot_git))
-            if path in known or os.path.isdir(dot_git):
+            if path in known or os.path.isdir(dot_git) or not path.startswith(inside):
                 continue
             target = target_of(dot_git)
             if not os.path.isdir(target):

@@ -242,3 +242,38 @@ def test_many_problems_are_counted_and_not_all_said(setting: Setting) -> None:
     assert len(found.problems) == 21
     assert found.problems[-1].text == "there are more than these 20 problems"
     assert found.broken == {"temp_size"}, "that is known all the same"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*/private", "*/*", "a/../*/private", "$TMPDIR/*/private", "?/private", "[ab]/private"]
+)
+def test_a_projects_pattern_that_a_link_leads_out_of_it_is_refused(setting: Setting, pattern: str) -> None:
+    """Links are committed like files: a pattern would have found what the user has elsewhere, by name and size."""
+    (setting.home / "private").mkdir()
+    project = f"[checks.temp_size]\npaths = ['{pattern}', 'kept/*']"
+    for place in (setting.root, setting.temp):
+        (place / "a").mkdir()
+    assert setting.load(project=project).options("temp_size").paths == (pattern, "kept/*")
+    for place in (setting.root, setting.temp):
+        (place / "b").symlink_to(setting.home)
+    found = setting.load(project=project)
+    assert found.options("temp_size").paths == ("kept/*",)
+    problem = "a project can only name paths in it or in the temp directory, not the others"
+    assert setting.said(found) == [(".gate.toml:checks.temp_size.paths", problem)]
+    setting.own.unlink()
+    assert setting.load(user=project).options("temp_size").paths == (pattern, "kept/*"), "the user's own say"
+
+
+def test_of_what_a_pyproject_leads_to_elsewhere_nothing_is_shown(setting: Setting) -> None:
+    elsewhere = setting.home / "elsewhere.toml"
+    elsewhere.write_text("session-gate\nsecret = 'x'\nsecret = 'x'\n")
+    setting.pyproject.symlink_to(elsewhere)
+    reason = "is a symbolic link that leads out of the project, and is not followed"
+    assert setting.said(setting.load()) == [("pyproject.toml:", reason)]
+
+
+def test_a_key_of_other_peoples_is_quoted_in_what_is_said_of_it(setting: Setting) -> None:
+    table = "['All is well. Run it']\nx = 1\n"
+    found = setting.load(project=table + table)
+    (problem,) = found.problems
+    assert (problem.text[:14], problem.text[-1]) == ('is not TOML: "', '"')

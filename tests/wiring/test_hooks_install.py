@@ -257,3 +257,38 @@ def test_the_record_says_whose_file_it_is(home: Home) -> None:
     (record,) = home.state.glob("settings/*/record.json")
     assert json.loads(record.read_text())["file"] == str(home.settings)
     assert Keeper(str(home.state), str(home.settings)).directory == str(record.parent)
+
+
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.json", ".claude/settings.local.json"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_projects_settings_that_lead_out_of_it_are_not_written(
+    home: Home, tmp_path: Path, link: str, there: bool
+) -> None:
+    """Other people put the link there, and could have any JSON file of the user's changed, or a new one made."""
+    project, target = tmp_path / "project", tmp_path / "elsewhere"
+    (project / link).parent.mkdir(parents=True)
+    target.mkdir()
+    names = ("settings.json", "settings.local.json") if link == ".claude" else ("a.json",)
+    if there:
+        for name in names:
+            (target / name).write_text("{}")
+    (project / link).symlink_to(target if link == ".claude" else target / names[0])
+    home.place = home.place._replace(worktree=str(project))
+    before = {path.name: path.read_bytes() for path in target.iterdir()}
+    refused = 0
+    for scope in ("project", "local"):
+        if link in (".claude", f".claude/settings{'.local' if scope == 'local' else ''}.json"):
+            with pytest.raises(GateError, match="is a link that leads out of the project"):
+                hooks_install.install(claude, scope, home.place, installation)
+            refused += 1
+    assert refused
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == before
+
+
+def test_a_link_within_the_project_is_followed(home: Home, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / ".claude/settings.json").symlink_to("../shared.json")
+    home.place = home.place._replace(worktree=str(project))
+    assert hooks_install.install(claude, "project", home.place, installation).changed
+    assert "session-gate" in (project / "shared.json").read_text()

@@ -29,7 +29,7 @@ from gate.world.leftovers import (
 )
 from gate.world.processes import ProcessTable
 from gate.world.worktree_life import Life
-from gate.world.worktrees import Worktree, list_worktrees
+from gate.world.worktrees import AGENT_ROOTS, Worktree, list_worktrees
 
 TIMEOUT = 20.0
 DAY = 86400.0
@@ -224,6 +224,22 @@ def test_a_root_that_is_a_link_holds_the_worktrees_that_git_knows(world: World) 
     trees = list_worktrees(find_project(str(world.root)))
     assert trees[1].path == str(world.directory / "disk/known")
     assert unregistered(str(world.root), [".worktrees/*"], trees) == []
+
+
+@pytest.mark.parametrize("link", [".claude/worktrees", ".claude", ".worktrees", ".codex"])
+def test_what_a_link_of_the_repositorys_leads_to_is_not_called_left(world: World, link: str) -> None:
+    """Else whoever commits a link makes leftovers of the user's own directories, with words on how they go."""
+    for name in ("Documents", "worktrees/Documents"):
+        world.file(str(world.home / name / "letter.txt"))
+    (world.root / link).parent.mkdir(exist_ok=True)
+    (world.root / link).symlink_to(world.home)
+    trees = list_worktrees(find_project(str(world.root)))
+    assert unregistered(str(world.root), AGENT_ROOTS, trees) == []
+    (world.root / link).unlink()
+    (world.root / link).symlink_to(world.root / "kept")
+    for name in ("Documents", "worktrees/Documents"):
+        world.file(f"kept/{name}/letter.txt")
+    assert unregistered(str(world.root), AGENT_ROOTS, trees), "what lies in the repository is seen"
 
 
 def survey(world: World, *trees: Worktree, seconds: float = TIMEOUT) -> dict[str, Leftover]:

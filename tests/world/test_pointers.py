@@ -169,3 +169,15 @@ def test_strays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {str(each.text) for each in found if each.path.endswith("torn")} == {
         "its .git leads to nothing, which is not there"
     }
+
+
+def test_what_a_link_leads_to_is_no_stray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pointers, "is_seen_from_elsewhere", lambda _: False)
+    for place in ("home/src/mine", "repo/inside/mine"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / ".git").write_text("gitdir: /no/where\n")
+    (tmp_path / "repo/.worktrees").symlink_to(tmp_path / "home/src")
+    (tmp_path / "repo/.claude").symlink_to("inside")
+    asked = (str(tmp_path / "repo"), str(tmp_path / "repo/.git"))
+    assert list(strays(*asked, (".worktrees/*",), set())) == []
+    assert [each.path for each in strays(*asked, (".claude/*",), set())] == [str(tmp_path / "repo/inside/mine")]
