@@ -39,7 +39,7 @@ def plugin_findings(registry: Registry, now: float) -> list[Reported]:
 def _plugin_cure(source: str) -> str:
     """What to do about a plugin that cannot be used, by where it comes from."""
     if os.path.isabs(source):
-        if f"/{DIRECTORY}/" in source:
+        if f"/{DIRECTORY}/" in f"{source}/":
             return f"gate trust --list shows what this project brings; a person decides after reading {name(source)}"
         if source.endswith(".py"):
             return f"gate list shows what is loaded; mend {name(source)}, or move it out of that directory"

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gate.project import Project
 
 
+MOST_BROUGHT = 50
+"""Files of a project's own checks that are looked at, by their names; where there are more, none is one."""
+
+
 def config_paths(project: Project, environ: Mapping[str, str]) -> list[str]:
     """Everything that can change what the suite does here: the configuration files that count, present or not, in the
     order of their weight, the user's waivers, and the directories of the user's and the project's own checks with their
@@ -42,7 +46,7 @@ def _brought(project: Project, environ: Mapping[str, str]) -> list[str]:
         trusted = [os.path.join(directories.state_dir(environ), "trusted.json")]
     except StateError:
         trusted = []
-    return [*_with_files(checks), *trusted]
+    return [*_with_files(checks)[: MOST_BROUGHT + 2], *trusted]
 
 
 def _with_files(directory: str) -> list[str]:

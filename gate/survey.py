@@ -16,13 +16,13 @@ from gate.errors import GateError, StateError
 from gate.kin import kin, sessions_over
 from gate.ledger import ENDING, Identity, Record, safe_id
 from gate.marker import Marker
-from gate.project import digest
+from gate.project import digest, is_brought
 from gate.quote import line
 from gate.registry import PATIENCE, Problem, Registry, load_registry
 from gate.site import Look, Site
 from gate.spelling import nearest
 from gate.suite import Result, run_suite
-from gate.trust import Trust, project_files
+from gate.trust import DIRECTORY, Trust, project_files
 from gate.verdict import is_gone
 from gate.waivers import Waivers
 from gate.world.git import Git
@@ -152,6 +152,10 @@ def load(site: Site, patience: float = PATIENCE) -> Registry:
         directory = os.path.join(os.path.dirname(config_file(site.environ)), "checks")
     except StateError:
         return load_registry(None, patience, brought)
+    if os.path.isdir(directory) and is_brought(directory, site.project):
+        registry = load_registry(None, patience, brought)
+        text = f"lies in this project: what a repository brings runs from {DIRECTORY} alone, and once it is trusted"
+        return replace(registry, problems=[*registry.problems, Problem(directory, text)])
     return load_registry(directory, patience, brought)
 
 

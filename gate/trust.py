@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gate import files, jsontext
+from gate.directories import STATE_CURE
 from gate.errors import DamagedError, StateError
-from gate.project import Project
+from gate.project import Project, is_brought
 from gate.quote import name
+from gate.stamp import MOST_BROUGHT
 
 DIRECTORY = os.path.join(".gate", "checks")
 LONGEST = 1 << 20
@@ -56,6 +58,9 @@ def project_files(project: Project) -> list[ProjectFile]:
     except OSError as error:
         return [ProjectFile("", directory, fault=f"cannot be read: {error.strerror}")]
     chosen = [each for each in names if each.endswith(".py") and each[0] not in "_." and not each.startswith("test_")]
+    if len(chosen) > MOST_BROUGHT:  # each would be read, and named, at each start
+        fault = f"holds {len(chosen)} files that could be checks, and {MOST_BROUGHT} is the most: none of them is one"
+        return [ProjectFile("", directory, fault=fault)]
     return [_read(os.path.join(directory, each)) for each in chosen]
 
 
@@ -86,8 +91,10 @@ class Trust:
         self._root = state_root
 
     def of(self, project: Project) -> Mapping[str, str]:
-        """The digests of the files that are trusted in a project, by name. Nothing where nothing can be believed."""
-        return self._read().get(project.key, {})
+        """The digests of the files that are trusted in a project, by name. Nothing where nothing can be believed: a
+        state that the project itself holds is no word of the user's.
+        """
+        return {} if is_brought(self._root, project) else self._read().get(project.key, {})
 
     def state(self, project: Project, file: ProjectFile) -> str:
         """Whether a file is trusted as it is, was before it changed, or never was."""
@@ -97,6 +104,8 @@ class Trust:
     def change(self, project: Project, trusted: Mapping[str, str], revoked: frozenset[str] = frozenset()) -> None:
         """Trust these digests, by name, and no more what is `revoked`. Raises StateError."""
         files.make_private_dir(self._root)
+        if is_brought(self._root, project):
+            raise StateError(f"{self._root}: lies in this project, so what is kept there trusts nothing; {STATE_CURE}")
         with files.Lock(self.path + ".lock"):
             everything = self._read()
             mine = {**everything.get(project.key, {}), **trusted}

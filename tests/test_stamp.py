@@ -8,7 +8,7 @@ import pytest
 
 from gate import __version__
 from gate.project import find_project
-from gate.stamp import config_paths, stamp
+from gate.stamp import MOST_BROUGHT, config_paths, stamp
 
 
 class Place:
@@ -107,3 +107,14 @@ def test_missing_files_have_a_stamp_too(tmp_path: Path) -> None:
 def test_without_a_home_the_projects_files_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
     assert stamp(find_project(str(tmp_path)), {})[1:] == ["-", "-"]
+
+
+def test_no_more_files_of_a_project_are_looked_at_than_can_be_checks(place: Place) -> None:
+    directory = place.root / ".gate/checks"
+    directory.mkdir(parents=True)
+    for number in range(3 * MOST_BROUGHT):
+        (directory / f"check_{number:03}.py").write_text("")
+    full = place.stamp()
+    assert len(full) < 2 * MOST_BROUGHT
+    (directory / "another.py").write_text("")
+    assert place.stamp() != full, "its directory tells"

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from kit import Client, Machine, green
 
+from gate.stamp import MOST_BROUGHT
+
 CODE = """
 from pathlib import Path
 from gate.api import Check, Finding, hookimpl, say
@@ -202,3 +204,53 @@ def test_an_agent_cannot_trust(machine: Machine, brought: Brought, environ: dict
     assert refused.returncode == 2
     assert b"an agent's session cannot trust code" in refused.stderr
     assert machine.gate("trust", "--list", cwd=brought.project, **environ).returncode == 0
+
+
+def test_more_files_than_anybody_has_are_no_checks(machine: Machine, brought: Brought) -> None:
+    """20,000 of them took a start 9 s, were named one by one, and the marker could not be read again."""
+    machine.text("trust", cwd=brought.project)
+    for number in range(MOST_BROUGHT):
+        (brought.checks / f"check_{number:05}.py").write_text("raise SystemExit")
+    text = said(machine, brought)
+    assert not brought.has_run()
+    assert text.count("PLUGIN (unknown)") == 1
+    assert (
+        f"{brought.checks}: holds {MOST_BROUGHT + 1} files that could be checks, and {MOST_BROUGHT} is the most" in text
+    )
+    (brought.checks / "check_00000.py").unlink()
+    assert "ours" in said(machine, brought)
+    assert brought.has_run(), "it is still trusted"
+
+
+def test_a_state_that_the_project_holds_trusts_nothing(machine: Machine, brought: Brought) -> None:
+    """Variables of the environment come from whatever sets them on entering a directory; and git makes files the
+    user's own, which nobody else can write.
+    """
+    machine.text("trust", cwd=brought.project)
+    inside = brought.project / ".cache/state"
+    inside.mkdir(mode=0o700, parents=True)
+    (inside / "trusted.json").write_bytes((machine.state / "trusted.json").read_bytes())
+    machine.environ["SESSION_GATE_STATE_DIR"] = str(inside)
+    assert "not trusted" in said(machine, brought)
+    assert not brought.has_run()
+    refused = machine.gate("trust", cwd=brought.project)
+    assert refused.returncode == 2
+    assert b"lies in this project" in refused.stderr
+
+
+def test_a_configuration_that_the_project_holds_brings_no_checks(machine: Machine, brought: Brought) -> None:
+    """The same for those that lie beside the user's configuration, wherever a variable says that this is."""
+    for name in (".config/session-gate", "config"):
+        (brought.project / name / "checks").mkdir(parents=True)
+        (brought.project / name / "checks/theirs.py").write_text(brought.file.read_text())
+        (brought.project / name / "config.toml").write_text("inject_limit = 300\n")
+    brought.file.unlink()
+    del machine.environ["SESSION_GATE_CONFIG"]
+    by_home = {"XDG_CONFIG_HOME": str(brought.project / ".config")}
+    for environ in (by_home, {"SESSION_GATE_CONFIG": str(brought.project / "config/config.toml")}):
+        text = machine.text("run", cwd=brought.project, code=1, **environ)
+        assert not brought.has_run()
+        assert "checks: lies in this project: what a repository brings runs from .gate/checks alone" in text
+        assert '"value":300' in machine.text("config", "--format", "json", cwd=brought.project, **environ).replace(
+            " ", ""
+        )
