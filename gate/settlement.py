@@ -15,11 +15,15 @@ from gate.clock import rfc3339
 from gate.config.loosening import loosened
 from gate.errors import DamagedError, NewerSchemaError, StateError
 from gate.examination import Examination, judge, session_data
+from gate.finding import UNKNOWN
 from gate.ledger import Record, ended_text
 from gate.marker import DEBT, SCHEMA, UNWRITTEN, Marker
 from gate.site import Look, Site
 from gate.survey import Survey
 from gate.waivers import Waiver, end_of_day
+
+MOST_FINDINGS = 200
+"""How many findings are kept where all of them are too many to be read again."""
 
 MOST_ENDED = 50
 """How many sessions that ended are remembered: an end can be fired again, and a process of theirs turn up later."""
@@ -42,7 +46,7 @@ def settle(site: Site, surveyed: Survey, decorate: Decorate | None = None, finis
             examined = judge(site, look, surveyed)
             data = marker_data(site, look.marker, examined)
             data |= decorate(look, examined, data) if decorate is not None else {}
-            site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
+            site.state.marker_file.write(data, as_text(data))
             if finished:  # nobody waits; elsewhere a journal keeps the order of a rename and a removal
                 files.flush(site.state.marker_file.path)
             for record in examined.ended:
@@ -73,7 +77,28 @@ def forget_told(site: Site, session: str) -> None:
         if marker is not None and not marker.retired and session in marker.data.get("told", {}):
             told = {told: when for told, when in marker.data["told"].items() if told != session}
             data = marker.data | {"told": told}
-            site.state.marker_file.write(data, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
+            site.state.marker_file.write(data, as_text(data))
+
+
+def as_text(data: Mapping[str, Any]) -> bytes:
+    """A marker as it is written. What nobody could read again is cut to what can be: at first the details of findings
+    go, then those findings that come last. Raises StateError where that is not enough.
+    """
+    findings = data["findings"]
+    for kept in (findings, [{**each, "details": []} for each in findings], _most(findings)):
+        text = orjson.dumps({**data, "findings": kept}, option=orjson.OPT_INDENT_2) + b"\n"
+        if len(text) <= files.READ_LIMIT:
+            return text
+    raise StateError(f"what is to be remembered takes {len(text) >> 20} MiB, which nobody could read again")
+
+
+def _most(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Some of these findings, without details; what is debt or unknown before all else, so that a reader sees why the
+    marker is not ok.
+    """
+    red = [each for each in findings if each["kind"] in (DEBT, UNKNOWN)]
+    rest = [each for each in findings if each["kind"] not in (DEBT, UNKNOWN)]
+    return [{**each, "details": []} for each in [*red, *rest][:MOST_FINDINGS]]
 
 
 def marker_data(site: Site, before: Marker | None, examined: Examination) -> dict[str, Any]:

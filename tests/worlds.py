@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,3 +44,18 @@ def copied(directory: Path, cls: type[WorldT], build: Callable[[WorldT], object]
 def repository(directory: Path) -> World:
     """A world whose project is a repository with one commit."""
     return copied(directory, World, World.repository)
+
+
+@contextmanager
+def nested(place: Path, names: str) -> Iterator[Path]:
+    """Directories called so in one another, as deep as one path can name: the deepest. They are gone afterwards, which
+    Python's own removal cannot do.
+    """
+    bottom = place
+    try:
+        while len(str(bottom)) < 3900:
+            bottom = bottom / names
+            bottom.mkdir(parents=True)
+        yield bottom
+    finally:
+        subprocess.run(["rm", "-r", "-f", place], check=True)

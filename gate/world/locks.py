@@ -44,6 +44,8 @@ _OF_ONE = ("index.lock", "HEAD.lock")  # of the main worktree; what else stands 
 _INITIALIZING = "initializing"  # what `git worktree add` writes for as long as it lasts
 # gc.pid, and other programs' locks in git's places (seen: fak-commit.lock with "21688"); no text of git's begins so
 _NAMES_PID = rb"\{|\d{1,7}\s"
+_DEEPEST = 20
+"""Directories of submodules in one another, in which locks are looked for; git makes one for each part of a name."""
 _NAMING = ("pid", "owner.json")  # files in which a lock that is a directory says whose it is
 
 
@@ -188,7 +190,7 @@ class LockSearch:
         elif self._project.broken:
             self.gaps[os.path.join(self._project.here, ".git")] = self._project.broken
 
-    def _git_dir(self, git_dir: str, worktree: str | None, shared: bool = False) -> Iterator[Lock]:
+    def _git_dir(self, git_dir: str, worktree: str | None, shared: bool = False, depth: int = 0) -> Iterator[Lock]:
         for place in _FLAT:
             for entry in self._entries(os.path.join(git_dir, place)):
                 if _is_gits(entry):
@@ -196,19 +198,23 @@ class LockSearch:
                     yield from self._lock(entry.path, own, of_git=True)
         yield from self._lock(os.path.join(git_dir, "gc.pid"), None if shared else worktree, of_git=True)
         for entry in self._directories(os.path.join(git_dir, "worktrees")):
-            yield from self._git_dir(entry.path, self._linked.get(entry.path))
-        yield from self._modules(os.path.join(git_dir, "modules"), worktree)
+            yield from self._git_dir(entry.path, self._linked.get(entry.path), depth=depth + 1)
+        yield from self._modules(os.path.join(git_dir, "modules"), worktree, depth + 1)
         for place in _DEEP:
             top = os.path.join(git_dir, place)
             for path in self._below(top):
                 yield from self._lock(path, None if shared else worktree, of_git=True, place=top)
 
-    def _modules(self, directory: str, worktree: str | None) -> Iterator[Lock]:
+    def _modules(self, directory: str, worktree: str | None, depth: int) -> Iterator[Lock]:
         """Submodules' git directories; one called `libs/x` lies two levels deep."""
-        for entry in self._directories(directory):
-            yield from self._git_dir(entry.path, worktree)
+        found = self._directories(directory)
+        if found and depth > _DEEPEST:
+            self.gaps[directory] = "it lies too deep"
+            return
+        for entry in found:
+            yield from self._git_dir(entry.path, worktree, depth=depth)
             if entry.name not in _INSIDE and not os.path.lexists(os.path.join(entry.path, "HEAD")):
-                yield from self._modules(entry.path, worktree)
+                yield from self._modules(entry.path, worktree, depth + 1)
 
     def _below(self, top: str) -> Iterator[str]:
         waiting = [top]

@@ -207,10 +207,9 @@ def _leads_out(root: str, path: str) -> bool:
 
 def _locks(git_dir: str) -> Iterator[str]:
     """Locks of git's in a worktree's own directory, at any depth but for its submodules', which are counted."""
-    for directory, names, files in os.walk(git_dir):
-        names[:] = [name for name in names if name != "modules"]
-        for name in files:
-            if name.endswith(".lock"):
+    with closing(Tree(git_dir, skip="modules".__eq__).entries()) as entries:
+        for directory, name, status in entries:
+            if name.endswith(".lock") and not stat.S_ISDIR(status.st_mode):
                 yield os.path.relpath(os.path.join(directory, name), git_dir)
 
 

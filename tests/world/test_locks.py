@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from worlds import nested
 
 from gate.errors import UnknownError
 from gate.project import find_project
@@ -408,3 +409,15 @@ def test_no_time_at_all(world: World) -> None:
     found = search(world, time_left=0.01)
     assert names(found.of_git()) == []
     assert found.gaps
+
+
+def test_submodules_in_one_another_without_an_end(world: World) -> None:
+    """They are looked at to a depth at which nobody has any; what lies deeper is said not to have been looked at."""
+    world.file(".git/HEAD", "ref: refs/heads/main\n")
+    (world.root / ".git/objects").mkdir()
+    with nested(world.root / ".git/modules/a", "modules/a") as bottom:
+        (bottom / "index.lock").touch()
+        world.file(".git/modules/a/modules/a/index.lock")
+        found = search(world)
+        assert names(found.of_git()) == [".git/modules/a/modules/a/index.lock"]
+        assert set(found.gaps.values()) == {"it lies too deep"}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from worlds import copied
+from worlds import copied, nested
 
 from gate.project import find_project
 from gate.testing import World
@@ -380,3 +380,12 @@ def test_an_activity_that_cannot_be_seen_is_none(tmp_path: Path) -> None:
     assert changed(str(tmp_path / "nothing")) == 0.0
     assert last_activity(Worktree(str(tmp_path), str(tmp_path / "nothing"), created=5.0)) == 5.0
     assert History() == History({}, frozenset())
+
+
+def test_a_lock_is_found_however_deep_it_lies(world: Aged) -> None:
+    """Deeper than Python calls itself: as many directories as one path can name."""
+    (world.git_dir / "modules/sub").mkdir(parents=True)
+    (world.git_dir / "modules/sub/index.lock").touch()
+    with nested(world.git_dir / "deep", "a") as bottom:
+        (bottom / "x.lock").touch()
+        assert [os.path.basename(lock) for lock in world.life().locks] == ["x.lock"]
