@@ -5,12 +5,17 @@ Each repository holds many traps; after the commands have met them, the ordinary
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 from assault import CODES, ON_A_TERMINAL, Assault
+from tally import refuse, tried
+
+from gate.project import find_project
 
 EVERY_HOOK = (
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
@@ -364,6 +369,50 @@ def test_programs_and_modules_in_the_working_directory(assault: Assault) -> None
         assault.trap(name, bait / name, proven=False)
         assault.trap(name, bait / "bin" / name, proven=False)
     assault.attack(bait, [("run", "-C", str(project))], hooks=False)
+
+
+def test_programs_in_other_worktrees_and_around(assault: Assault) -> None:
+    """What PATH names there is as much a repository's as what lies in the worktree that one stands in."""
+    project = assault.repository()
+    linked, third, inner = (assault.machine.directory / name for name in ("linked", "third", "project/vendor/inner"))
+    for tree in (linked, third):
+        assault.git(project, "worktree", "add", "--quiet", "--detach", str(tree))
+    shutil.copytree(assault.repository("other"), inner, symlinks=True)
+    places = [tree / "node_modules/.bin" for tree in (project, linked, third, inner)]
+    for place in places:
+        for name in PROGRAMS:
+            assault.trap(name, place / name, proven=False)
+    path = os.pathsep.join([*map(str, places), assault.machine.environ["PATH"]])
+    assault.environ = {"PATH": path}
+    for tree in (project, linked, third / "node_modules", inner):
+        said = assault.attack(tree, [("run",), ("doctor",)], watched=[project, linked, third])
+        assert "git was not found" not in said
+    assault.traps.append("git")
+    assault.prove(linked, "git status")
+
+
+def test_checks_that_variables_of_the_environment_lead_to(assault: Assault) -> None:
+    """Whatever sets them on entering a directory: what lies in the project is its own, and needs to be trusted."""
+    project = assault.repository()
+    for place in ("conf", "conf/session-gate"):
+        assault.module(project / place / "checks/evil.py", place)
+        write(project / place / "config.toml", "")
+    assault.module(project / ".gate/checks/evil.py", "own")
+    digest = hashlib.sha256((project / ".gate/checks/evil.py").read_bytes()).hexdigest()
+    trusted = {find_project(str(project)).key: {"evil.py": digest}}
+    (project / "state").mkdir(mode=0o700)
+    write(project / "state/trusted.json", json.dumps({"schema": 1, "trusted": trusted}))
+    inside = {"SESSION_GATE_STATE_DIR": str(project / "state")}
+    for more in (
+        {"SESSION_GATE_CONFIG": str(project / "conf/config.toml")},
+        {"SESSION_GATE_CONFIG": "", "XDG_CONFIG_HOME": str(project / "conf")},
+        inside,
+    ):
+        done = assault.machine.gate("run", cwd=project, **more)
+        refuse("executions", assault.sprung(), more)
+        refuse("crashes", done.returncode != 1 and done.stderr)
+        assert b"not trusted" in done.stdout
+        tried()
 
 
 def test_what_pythonpath_leads_to_is_not_imported(assault: Assault) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -286,3 +287,39 @@ def test_names_planted_in_the_temp_directory(assault: Assault) -> None:
             tried(8)
     after = snapshot(machine.directory / "tmp") | snapshot(victim)
     refuse("leaks", [path for path in {*before, *after} if before.get(path) != after.get(path)])
+
+
+PRIVATE = "merger-with-bigbank"
+
+
+@pytest.mark.parametrize(
+    "link", [".claude", ".claude/worktrees", ".worktrees", ".deepstorm", "a", ".gate", ".git/worktrees"]
+)
+def test_a_link_of_a_repositorys_shows_nothing_of_what_it_leads_to(assault: Assault, link: str) -> None:
+    """Links are committed like files. What the user has elsewhere is not counted, nor named, nor said to be left."""
+    project, machine = assault.repository(), assault.machine
+    for name in ("Documents", "worktrees/Documents", ".ssh", "checks", "Documents/.git"):
+        place = machine.directory / "home" / name / PRIVATE
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("x" * 100_000)
+        os.utime(place, (1, 1))
+    (machine.directory / "home/src").mkdir()
+    (machine.directory / f"home/src/{PRIVATE}").mkdir()
+    (machine.directory / f"home/src/{PRIVATE}/.git").write_text("gitdir: /nowhere\n")
+    (project / ".gate.toml").write_text(
+        "[checks.temp_size]\nmax_files = 0\nmax_bytes = 0\npaths = ['*/.ssh', 'a/.ssh', '*/*', 'a/*/*']\n"
+        "[checks.runaway_output]\nmax_file = 0\nmax_total = 0\nmax_bytes = 0\npaths = ['*/.ssh', 'a/Documents']\n"
+        "[checks.old_worktrees]\nroots = ['*/*', 'a/*', '.worktrees/*', '*/*/*']\n"
+        "[checks.stale_locks]\npatterns = ['*/*', 'a/*', '**/*', 'a/.ssh/*']\n"
+    )
+    (project / link).parent.mkdir(exist_ok=True)
+    for target in ("home", "home/src"):
+        (project / link).unlink(missing_ok=True)
+        (project / link).symlink_to(machine.directory / target)
+        for words in (("run",), ("run", "--format", "json"), ("end",), ("start",), ("status", "--format", "json")):
+            done = machine.gate(*words, cwd=project)
+            refuse("leaks", PRIVATE.encode() in done.stdout + done.stderr and (words, done.stdout))
+            shown = re.findall(rb"[^ ,]*home/[^ ,]*", done.stdout)
+            refuse("leaks", [name for name in shown if b".claude" not in name and b"config" not in name], words)
+            refuse("crashes", b"check failed" in done.stdout and done.stdout)
+            tried()
