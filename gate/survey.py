@@ -155,7 +155,7 @@ def load(site: Site, patience: float = PATIENCE) -> Registry:
     if os.path.isdir(directory) and is_brought(directory, site.project):
         registry = load_registry(None, patience, brought)
         text = f"lies in this project: what a repository brings runs from {DIRECTORY} alone, and once it is trusted"
-        return replace(registry, problems=[*registry.problems, Problem(directory, text)])
+        return registry._replace(problems=[*registry.problems, Problem(directory, text)])
     return load_registry(directory, patience, brought)
 
 
