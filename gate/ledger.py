@@ -116,7 +116,7 @@ class Record:
             "since": rfc3339(self.since),
             "written": self.written,
             "ended": None if self.ended is None else rfc3339(self.ended),
-            "owner": _owner_json(self.owner),
+            "owner": None if self.owner is None else self.owner.to_json(),
             "host": self.place.host,
             "boot": self.place.boot,
             "namespace": self.place.namespace,
@@ -170,12 +170,6 @@ def parse(data: bytes) -> Record:
         )
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
         raise DamagedError("is not a complete record") from None
-
-
-def _owner_json(owner: Owner | None) -> dict[str, int | bool] | None:
-    if owner is None:
-        return None
-    return {"pid": owner.pid, "started": owner.started, **({"shared": True} if owner.shared else {})}
 
 
 def _parse_owner(value: Any) -> Owner | None:

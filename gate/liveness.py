@@ -197,6 +197,10 @@ class Owner:
         self.started = started
         self.shared = shared
 
+    def to_json(self) -> dict[str, int | bool]:
+        """The JSON object that a record stores; without `shared` it is what older versions wrote."""
+        return {"pid": self.pid, "started": self.started, **({"shared": True} if self.shared else {})}
+
 
 def is_alive(
     owner: Owner | None, there: Place, here: Place, stat: Callable[[int], Stat | None] = read_stat
