@@ -91,9 +91,9 @@ def test_a_green_start_uses_nothing_that_costs(tmp_path: Path) -> None:
 
 DONE = [
     "reads /proc/sys/kernel/random/boot_id",
+    "reads HERE/home/.claude/sessions",
     "reads STATE/marker.json",
     "reads STATE/sessions",
-    "reads HERE/home/.claude/sessions",
     "writes STATE/sessions/.one.json.tmp",
     "renames STATE/sessions/.one.json.tmp",
     "reads STATE/fired.json",
