@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -87,6 +87,8 @@ def codex_with_daemon(machine: Machine, api: FakeApi) -> Iterator[Codex]:
     for path in sockets:
         path.unlink(missing_ok=True)
         path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+        with suppress(OSError):  # others' lie there too
+            path.parent.rmdir()
     shutil.rmtree(user.config)  # it has a copy of the client, of 300 MB
 
 
