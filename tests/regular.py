@@ -7,6 +7,7 @@ script with the path of its interpreter.
 
 from __future__ import annotations
 
+import compileall
 import shutil
 import sysconfig
 import tempfile
@@ -30,7 +31,8 @@ class Regular:
         source = Path(next(iter(gate.__path__))).parent
         for folder, package in PACKAGES.items():
             place = source / folder if (source / folder).is_dir() else source / package
-            shutil.copytree(place, purelib / package)
+            shutil.copytree(place, purelib / package, ignore=shutil.ignore_patterns("__pycache__"))
+            compileall.compile_dir(purelib / package, quiet=1)  # as pip does; else the first processes would write it
         # A bare path, whose own .pth files are not read: the editable installation's is one.
         purelib.joinpath("outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
         self.python = root / "bin" / "python"
