@@ -20,8 +20,8 @@ def type_exit(session: Interactive) -> None:
     session.prompt("/exit")
 
 
-def insist(key: str) -> Callable[[Interactive], None]:
-    return lambda session: session.terminal.insist(key)
+def press(key: str) -> Callable[[Interactive], None]:
+    return lambda session: session.terminal.press(key)  # once: another Ctrl-C is a signal, and cuts its end off
 
 
 def ask_to_go(number: signal.Signals) -> Callable[[Interactive], None]:
@@ -34,7 +34,7 @@ def close_window(session: Interactive) -> None:
 
 @pytest.mark.parametrize(
     "leave",
-    [type_exit, insist("C-c"), insist("C-d"), close_window, ask_to_go(signal.SIGTERM)],
+    [type_exit, press("C-c"), press("C-d"), close_window, ask_to_go(signal.SIGTERM)],
     ids=["exit", "ctrl-c", "ctrl-d", "closed", "sigterm"],
 )
 def test_every_way_to_leave_is_an_end(
