@@ -119,7 +119,8 @@ class Agent:
         self.machine = machine
         self.api = api
         self.variables: dict[str, str] = {}
-        self._labels: Iterator[str] = (f"{machine.directory.parent.name}-{number}" for number in range(1, 1000))
+        name = f"{machine.directory.parent.name}-{self.CLIENT}"  # clients of one machine are told apart
+        self._labels: Iterator[str] = (f"{name}-{number}" for number in range(1, 1000))
 
     @property
     def version(self) -> str:
