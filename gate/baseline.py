@@ -24,6 +24,8 @@ def read_baseline(site: Site, record: Record) -> States | None:
         value = None if data is None else jsontext.loads(data.decode("ascii"))
     except (DamagedError, ValueError):
         return None
-    if not isinstance(value, dict) or not all(isinstance(states, dict) for states in value.values()):
-        return None
-    return value
+    return value if isinstance(value, dict) and all(map(_are_states, value.values())) else None
+
+
+def _are_states(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(state, str) for state in value.values())

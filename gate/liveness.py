@@ -83,14 +83,19 @@ def read_stat(pid: int) -> Stat | None:
 
 
 def parse_stat(text: bytes) -> Stat | None:
-    """The fields of proc(5) that matter here; the name is in parentheses and may itself hold some."""
+    """The fields of proc(5) that matter here; the name is in parentheses and may itself hold some. None where they
+    cannot be understood.
+    """
     opened, closed = text.find(b"("), text.rfind(b")")
     fields = text[closed + 1 :].split()
     if opened < 0 or len(fields) < 22:
         return None
-    name, state = os.fsdecode(text[opened + 1 : closed]), fields[0].decode()
-    ppid, group, session, terminal, started, memory = (int(fields[place]) for place in (1, 2, 3, 4, 19, 21))
-    used = int(fields[11]) + int(fields[12])
+    try:
+        name, state = os.fsdecode(text[opened + 1 : closed]), fields[0].decode()
+        ppid, group, session, terminal, started, memory = (int(fields[place]) for place in (1, 2, 3, 4, 19, 21))
+        used = int(fields[11]) + int(fields[12])
+    except ValueError:  # another system's
+        return None
     number = text[: max(opened, 0)].strip()
     pid = int(number) if number.isdigit() else 0
     return Stat(name, state, ppid, started, group, session, terminal != 0, used, memory, pid)

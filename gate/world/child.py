@@ -6,12 +6,15 @@ its Python time limit), and then the gate would be the incident.
 
 from __future__ import annotations
 
+import math
 import os
 import selectors
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+
+from gate.errors import UnknownError
 
 try:
     import resource
@@ -36,6 +39,13 @@ ANSWER_LIMIT = 256 << 20
 
 ERRORS_LIMIT = 64 << 10
 """Bytes that are kept of what a program says beside its answer."""
+
+
+UNCLEAR = "git's answer could not be understood"
+"""Why something is not known where an answer is none that it could be."""
+
+_LATEST = 1e12
+"""Epoch seconds. A commit can say that it is of any time (git takes eighteen digits); later ones are all alike."""
 
 
 class TooLongError(Exception):
@@ -83,6 +93,22 @@ def listen(process: subprocess.Popen[bytes], patience: float) -> tuple[bytes, by
                 raise subprocess.TimeoutExpired(process.args, patience)
     process.wait(max(0.0, deadline - time.monotonic()))
     return b"".join(said[process.stdout]), b"".join(said[process.stderr])
+
+
+def epoch(text: str) -> float:
+    """A time as git prints it, in epoch seconds. Raises ValueError for anything else."""
+    seconds = float(text)
+    if math.isnan(seconds):
+        raise ValueError(text)
+    return max(-_LATEST, min(seconds, _LATEST))
+
+
+def number_in(answer: str) -> int:
+    """A count that git prints. Raises UnknownError for anything else."""
+    text = answer.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise UnknownError(UNCLEAR)
+    return int(text)
 
 
 def _limit(pid: int) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gate import foreign
 from gate.errors import UnknownError
+from gate.world.child import epoch, number_in
 from gate.world.forms import LOG, Ask, find_kept, not_kept, parse_log
 from gate.world.git import Git
 from gate.world.references import KEEPERS, read_references
@@ -42,7 +43,7 @@ def read_history(git: Git, directory: str, seconds: float) -> History:
     try:
         for line in ask("--format=%(committerdate:unix) %(refname:lstrip=2)"):
             date, _, branch = line.partition(" ")
-            dates[branch] = float(date)
+            dates[branch] = epoch(date)
         return History(dates, frozenset(ask("--format=%(refname:lstrip=2)", "--merged=main-worktree/HEAD")))
     except (UnknownError, ValueError):  # the main worktree has no commit, a branch leads nowhere, or there is no time
         return History(dates)
@@ -58,13 +59,13 @@ def count_lost(git: Git, directory: str, head: str, branch: str | None, history:
     ask = Ask(git, directory, deadline)
     own = [f"--exclude={branch}"] if branch else []
     asked = (head, "--not", *own, *KEEPERS, "--")
-    count = int(ask("rev-list", "--count", *asked))
+    count = number_in(ask("rev-list", "--count", *asked))
     if not 0 < count <= MOST_COMPARED:
         return count
     try:
         lost = parse_log(ask(*LOG, *asked))
         references = read_references(git, directory, deadline - time.monotonic())
-        kept = find_kept(ask, lost, [next(iter(lost))], references.tips)
+        kept = find_kept(ask, lost, list(lost)[:1], references.tips)
     except UnknownError:  # no time: the commits stay counted
         return count
     return count if not_kept(lost.keys(), lost, kept.commits) else 0

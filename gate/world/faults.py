@@ -16,6 +16,7 @@ from gate.errors import UnknownError
 from gate.finding import DEBT, NOTE, UNKNOWN
 from gate.project import Project
 from gate.quote import Phrase, ShellWord, say
+from gate.world.child import UNCLEAR
 from gate.world.git import Git
 from gate.world.gitlinks import list_gitlinks
 from gate.world.gitstatus import in_two_threads, plainly
@@ -171,9 +172,12 @@ class Inspection(NamedTuple):
         named = ("--git-dir=.",) if path == git_dir else ()
         common = self.project.common_dir or git_dir
         try:
-            bare, inside = self._ask(path, *named, "rev-parse", "--is-bare-repository", "--is-inside-work-tree").split()
+            answer = self._ask(path, *named, "rev-parse", "--is-bare-repository", "--is-inside-work-tree").split()
+            if len(answer) != 2:
+                raise UnknownError(UNCLEAR)
         except UnknownError as error:
             return self._refused(path, git_dir, explain(error, git_dir, common, path))
+        bare, inside = answer
         # git answers this as long as it needs no work tree, wherever an absolute core.worktree leads.
         refusal = lost_place(git_dir, common) if (bare, inside) == ("false", "false") and path != git_dir else None
         return bare if refusal is None else self._refused(path, git_dir, refusal)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import NamedTuple
 
 from gate.errors import UnknownError
+from gate.world.child import epoch
 from gate.world.git import Git
 
 MOST_PATHS = 1000
@@ -88,7 +89,7 @@ def parse_log(text: str) -> dict[str, Commit]:
                 commit, *parents = ids.split()
                 committed, authored = times.split(" ")
                 changes = {}
-                commits[commit] = Commit(tuple(parents), float(committed), float(authored), changes)
+                commits[commit] = Commit(tuple(parents), epoch(committed), epoch(authored), changes)
     except (ValueError, StopIteration):
         raise UnknownError("git's log could not be understood") from None
     return commits

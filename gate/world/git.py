@@ -151,7 +151,7 @@ class Git:
         if directory not in self._filters:
             arguments = ("config", "--show-scope", "-z", "--list")
             listed = self._run(directory, project, _SETTINGS, arguments, deadline, (0, 1))
-            self._filters[directory] = _disarmed(listed.decode("utf-8", "surrogateescape"))
+            self._filters[directory] = disarmed(listed.decode("utf-8", "surrogateescape"))
         return self._filters[directory]
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ def own_configuration(project: Project) -> bytes | None:
     return b"\n".join(texts)
 
 
-def _disarmed(listed: str) -> tuple[str, ...]:
+def disarmed(listed: str) -> tuple[str, ...]:
     """From `git config --show-scope -z --list`: for each filter that the repository names, the user's own settings of
     it, and where there are none, nothing.
     """

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 from gate.errors import UnknownError
 from gate.project import Project, is_within
 from gate.quote import Phrase, say
+from gate.world.child import UNCLEAR
 from gate.world.git import Git, own_configuration
 from gate.world.gitlinks import list_gitlinks, without_a_name
 
@@ -116,7 +117,7 @@ def parse_status(answer: bytes) -> Status:
                 # Taken out of the index and still there, a path is listed twice; it is one.
                 entries[entry.path.rstrip("/")] = entry
     except (ValueError, KeyError, IndexError, StopIteration):
-        raise UnknownError("git's answer could not be understood") from None
+        raise UnknownError(UNCLEAR) from None
     if head is None:
         raise UnknownError("git's answer had no header")
     return Status(head, tuple(entries.values()), tuple(ignored))

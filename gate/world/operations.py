@@ -17,6 +17,7 @@ from typing import NamedTuple
 from gate import foreign
 from gate.errors import UnknownError
 from gate.quote import Phrase, say
+from gate.world.child import number_in
 from gate.world.git import Git
 from gate.world.gitstatus import plainly
 from gate.world.worktrees import Worktree
@@ -217,9 +218,9 @@ def what_waits(git: Git, tree: Worktree, seconds: float) -> list[Phrase]:
         if staged:
             said.append(say("{} staged", _count(len(staged), "path")))
         if tree.branch is None:
-            (count,) = ask("rev-list", "--count", "HEAD", "--not", "--branches", "--remotes", "--tags", "--")
-            if int(count):
-                said.append(say("{} on its HEAD that no branch has", _count(int(count), "commit")))
+            answer, *_ = ask("rev-list", "--count", "HEAD", "--not", "--branches", "--remotes", "--tags", "--")
+            if count := number_in(answer):
+                said.append(say("{} on its HEAD that no branch has", _count(count, "commit")))
     except UnknownError as error:
         said.append(say("what waits behind it could not be counted: {}", plainly(error)))
     return said

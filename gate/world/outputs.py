@@ -274,6 +274,17 @@ def place_pattern(
     return re.compile("(?:" + "|".join(patterns) + r")(?:/.*)?", re.DOTALL)
 
 
+# An escaped character, a set, or what stands for any character: neither of the first two holds the last.
+_PIECE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
+
+
 def _translate(pattern: str) -> str:
-    parts = [fnmatch.translate(part) for part in pattern.split("/")]
-    return "/".join(re.sub(r"\\[Zz]$", "", part).replace(".*", "[^/]*") for part in parts)
+    """A pattern of paths as a regular expression: what stands for any character, in one of its parts, is no slash."""
+    parts = [re.sub(r"\\[Zz]$", "", fnmatch.translate(part)) for part in pattern.split("/")]
+    return "/".join(_PIECE.sub(_without_slash, part) for part in parts)
+
+
+def _without_slash(found: re.Match[str]) -> str:
+    if found[0] == ".":
+        return "[^/]"
+    return f"(?!/){found[0]}" if found[0].startswith("[^") else found[0]

@@ -6,6 +6,8 @@ import os
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from gate.errors import UnknownError
+from gate.world.child import UNCLEAR, epoch
 from gate.world.git import Git
 
 HEADS = "refs/heads/"
@@ -63,13 +65,23 @@ def _short(name: str) -> str:
 def read_references(git: Git, directory: str, seconds: float) -> References:
     """Ask git for all branches, remote-tracking ones, and the stash. Raises UnknownError."""
     form = "--format=%(objectname) %(committerdate:unix) %(refname) %(symref)"
-    answer = git.run(directory, "for-each-ref", form, HEADS, REMOTES, STASH, timeout=seconds)
+    return parse_references(git.run(directory, "for-each-ref", form, HEADS, REMOTES, STASH, timeout=seconds))
+
+
+def parse_references(answer: bytes) -> References:
+    """Read the answer. Raises UnknownError where it is not whole."""
     commits, dates, symbolic = {}, {}, {}
     # Not by splitlines: a branch's name may hold what Unicode takes for a line's end.
-    for line in os.fsdecode(answer).split("\n")[:-1]:
-        commit, date, name, target = line.split(" ")
-        commits[name] = commit
-        dates[name] = float(date or 0)  # none where it is no commit, but a tree that somebody put there
-        if target:
-            symbolic[name] = target
+    lines = os.fsdecode(answer).split("\n")
+    try:
+        for line in lines[:-1]:
+            commit, date, name, target = line.split(" ")
+            commits[name] = commit
+            dates[name] = epoch(date or "0")  # none where it is no commit, but a tree that somebody put there
+            if target:
+                symbolic[name] = target
+    except ValueError:
+        raise UnknownError(UNCLEAR) from None
+    if lines[-1]:
+        raise UnknownError("git's answer was cut off")
     return References(commits, dates, symbolic)

@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from gate.errors import UnknownError
+from gate.world.child import epoch
 from gate.world.git import Git
 from gate.world.references import STASH, References
 
@@ -46,7 +47,7 @@ def parse_stashes(text: str) -> list[Stash]:
             commit, committed, entry, message = record.split("\n", 3)
             logged = re.search(_ENTRY, entry)
             # A stash that was dropped and is stored again is an old commit, and new on the stack.
-            made = max(float(committed), float(logged[1]) if logged else 0.0)
+            made = max(epoch(committed), epoch(logged[1]) if logged else 0.0)
         except ValueError:
             raise UnknownError("git's log of the stashes could not be understood") from None
         match = re.fullmatch(_MESSAGE, message)

@@ -13,6 +13,7 @@ from gate.errors import UnknownError
 from gate.project import Project
 from gate.quote import Phrase, say
 from gate.world.agent_heads import Head, Places, read_worktrees
+from gate.world.child import UNCLEAR, epoch
 from gate.world.forms import LOG, Ask, Commit, Kept, find_kept, not_kept, parse_log, reach
 from gate.world.git import Git
 from gate.world.leftovers import Signs
@@ -108,6 +109,8 @@ class CommitSearch(NamedTuple):
         try:
             ids = set().union(*(reach(each.head.commit, commits) for each in own))
             lost = parse_log(ask(*LOG, "--no-walk=unsorted", *sorted(ids), "--"))
+            if not ids <= lost.keys():
+                raise UnknownError(UNCLEAR)
             pushed = self._that_were_pushed(ask)
             for group in _by_age(own, lost):
                 tips = [each.head.commit for each in group]
@@ -163,7 +166,10 @@ def _only_in(heads: Sequence[Head], references: References) -> list[str]:
 def _listed(ask: Ask, which: Sequence[str]) -> dict[str, Commit]:
     text = ask("rev-list", "--parents", "--timestamp", f"--max-count={MOST + 1}", *which, "--")
     lines = (line.split(" ") for line in text.split("\n")[:-1])
-    return {commit: Commit(tuple(parents), float(when), float(when)) for when, commit, *parents in lines}
+    try:
+        return {commit: Commit(tuple(parents), epoch(when), epoch(when)) for when, commit, *parents in lines}
+    except ValueError:
+        raise UnknownError(UNCLEAR) from None
 
 
 class _Own(NamedTuple):

@@ -190,7 +190,8 @@ def _text(path: str) -> str | None:
         content = foreign.read(path, 1 << 16)
     except OSError:
         return None
-    return None if content is None else os.fsdecode(content.strip(b"\r\n"))
+    # Up to a NUL, where git's own reading ends too.
+    return None if content is None else os.fsdecode(content.partition(b"\0")[0].strip(b"\r\n"))
 
 
 def shown(path: str, root: str) -> str:

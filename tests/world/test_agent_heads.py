@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
+from answers import Given, spoiled
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import repository
 
 from gate.project import find_project
 from gate.testing import World
-from gate.world.agent_heads import Head, Places
+from gate.world.agent_heads import Head, Places, read_worktrees
+from gate.world.forms import Ask
 from gate.world.leftovers import Signs
 from gate.world.references import HEADS, References
 from gate.world.worktrees import Worktree
@@ -67,3 +72,20 @@ def test_a_branch_that_was_deleted(world: World, logged: bool) -> None:
         (Path(tree.git_dir) / "logs").mkdir()
         (Path(tree.git_dir) / "logs/HEAD").write_text(f"{A} {B} A <a@b> 1000 +0000\tcommit: x\n")
     assert [(head.commit, head.gone) for head in heads(world, tree)] == ([(B, "gone")] if logged else [])
+
+
+LISTED = (
+    b"worktree /w\0HEAD "
+    + b"1" * 40
+    + b"\0branch refs/heads/main\0\0worktree /x\0HEAD "
+    + b"2" * 40
+    + b"\0detached\0\0"
+)
+
+
+@given(spoiled([LISTED]) | st.binary())
+def test_any_list_of_worktrees_gives_each_a_commit_or_none(answer: bytes) -> None:
+    trees = [Worktree("/w", "/w/.git", main=True), Worktree("/x", "/w/.git/worktrees/x")]
+    found, commits = read_worktrees(Ask(Given(answer), "/w", time.monotonic() + 20), trees)
+    assert [tree.path for tree in found] == ["/w", "/x"]
+    assert all(os.fsencode(text) in answer for text in (*commits.values(), *(tree.branch or "" for tree in found)))

@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from answers import Given, spoiled
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import copied
 
 from gate.errors import UnknownError
@@ -342,3 +345,26 @@ def test_head(content: bytes | None, branch: str | None, head: str, tmp_path: Pa
     if content is not None:
         (tmp_path / "HEAD").write_bytes(content)
     assert head_of(str(tmp_path), branch) == head
+
+
+@given(st.binary(max_size=60) | spoiled([b"0\n", b"3\n", b"1" * 40 + b" main\n", b"1796000000 main\n"]))
+def test_an_answer_is_a_count_or_unknown(answer: bytes) -> None:
+    git = Given(answer)
+    history = read_history(git, "/w", 1.0)
+    assert all(abs(date) <= 1e12 for date in history.dates.values())
+    try:
+        count = count_lost(git, "/w", "refs/heads/x", "x", History(), 1.0)
+    except UnknownError:
+        return
+    assert count == int(answer), "what it cannot compare it counts"
+
+
+@given(st.binary(max_size=120))
+def test_a_head_is_a_commit_or_nothing(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    git_dir = tmp_path_factory.getbasetemp() / "any-head"
+    (git_dir / "logs").mkdir(parents=True, exist_ok=True)
+    for name in ("HEAD", "logs/HEAD"):
+        (git_dir / name).write_bytes(content)
+    head = head_of(str(git_dir), None)
+    assert head == "" or head.encode() == content.strip()
+    assert last_logged(str(git_dir)).encode() in content

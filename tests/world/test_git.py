@@ -16,13 +16,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+from answers import spoiled
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import repository
 
 from gate.errors import UnknownError
 from gate.project import find_project
 from gate.testing import World
 from gate.world.child import CPU_LIMIT
-from gate.world.git import MOST_CONFIGURATION, Git, clean_environ, find_program
+from gate.world.git import MOST_CONFIGURATION, Git, clean_environ, disarmed, find_program
 
 TIMEOUT = 20.0
 AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.org")
@@ -507,3 +510,19 @@ def test_a_repository_of_somebody_elses_is_not_trusted(world: World) -> None:
         os.chown(path, 12345, 12345)
     with pytest.raises(UnknownError, match='git failed: "fatal: detected dubious ownership'):
         Git(world.environ).run(str(world.root), "status", timeout=TIMEOUT)
+
+
+@given(spoiled([b"local\0filter.a.clean\nx\0global\0filter.b.smudge\ny\0", b"local\0core.bare\nfalse\0"]) | st.binary())
+def test_every_filter_that_a_repository_names_is_disarmed(answer: bytes) -> None:
+    listed = os.fsdecode(answer)
+    try:
+        settings = disarmed(listed)
+    except UnknownError:
+        return
+    fields = listed.split("\0")
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        if scope == "local" and entry.startswith("filter."):
+            driver = entry.partition("\n")[0].rpartition(".")[0]
+            assert all(
+                any(s.startswith(f"{driver}.{key}=") for s in settings) for key in ("clean", "smudge", "process")
+            )

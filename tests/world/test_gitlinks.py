@@ -9,12 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from answers import Given, spoiled
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import repository
 
 from gate.errors import UnknownError
 from gate.testing import World
 from gate.world.git import Git
-from gate.world.gitlinks import list_gitlinks, without_a_name
+from gate.world.gitlinks import list_gitlinks, named_submodules, without_a_name
 
 TIMEOUT = 20.0
 COMMIT = "1" * 40
@@ -115,3 +118,13 @@ def test_names_that_are_not_checked_out_count(world: World) -> None:
     git(world, "add", ".gitmodules")
     (world.root / ".gitmodules").unlink()
     assert nameless(world) == ()
+
+
+LISTED = f"100644 {COMMIT} 0\ta\0160000 {COMMIT} 0\tsub\0160000 {COMMIT} 1\t.claude/worktrees/x\0".encode()
+
+
+@given(spoiled([LISTED, b"submodule.a.path\nsub\0submodule.b.path\nx/\0"]) | st.binary())
+def test_any_answer_names_what_stands_in_it(answer: bytes) -> None:
+    git, deadline = Given(answer), time.monotonic() + TIMEOUT
+    for name in (*list_gitlinks(git, "/w", "/nowhere", deadline), *named_submodules(git, "/w", deadline)):
+        assert os.fsencode(name) in answer

@@ -7,13 +7,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from answers import spoiled
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import copied
 
+from gate.errors import UnknownError
 from gate.project import find_project
 from gate.testing import World
 from gate.world.git import Git
 from gate.world.hooks_path import Dangling, HooksPath
-from gate.world.worktrees import list_worktrees
+from gate.world.worktrees import Worktree, list_worktrees
 
 
 class Hooked(World):
@@ -183,3 +187,23 @@ def test_git_runs_no_hook_there_and_says_nothing(world: Hooked) -> None:
     done = subprocess.run(commit, cwd=world.root, env=world.environ, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert world.places() == [str(world.root / ".githooks")]
+
+
+@given(
+    spoiled([b"local\0.githooks\0global\0/x\0", b"worktree\0~/h\0local\0/nowhere\0", b"local\0%(prefix)/x\0"])
+    | st.binary()
+)
+def test_any_answer_leads_to_a_place_or_nowhere(tmp_path_factory: pytest.TempPathFactory, answer: bytes) -> None:
+    root = tmp_path_factory.getbasetemp() / "any-hooks"
+    (root / ".git/hooks").mkdir(parents=True, exist_ok=True)
+    (root / ".git/config").write_text("[core]\n\thooksPath = x\n")
+    tree = Worktree(str(root), str(root / ".git"), main=True)
+    try:
+        found = HooksPath(str(root / ".git"), {"HOME": str(root)}, lambda *_, **__: os.fsdecode(answer)).dangling(
+            [tree]
+        )
+    except UnknownError:
+        return
+    for dangling in found:
+        assert os.path.isabs(dangling.place)
+        assert os.fsencode(dangling.value) in answer

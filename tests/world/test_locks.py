@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import nested
 
 from gate.errors import UnknownError
 from gate.project import find_project
 from gate.testing import World
 from gate.world.holders import Holder
-from gate.world.locks import NEVER_LOCKS, Lock, LockSearch
+from gate.world.locks import NEVER_LOCKS, Lock, LockSearch, read_holder
 from gate.world.processes import ProcessTable
 from gate.world.worktrees import list_worktrees
 
@@ -421,3 +423,31 @@ def test_submodules_in_one_another_without_an_end(world: World) -> None:
         found = search(world)
         assert names(found.of_git()) == [".git/modules/a/modules/a/index.lock"]
         assert set(found.gaps.values()) == {"it lies too deep"}
+
+
+PATTERNS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@given(st.lists(PATTERNS | st.text("[]!*?.a\\^-", min_size=1, max_size=6), max_size=4))
+def test_any_pattern_names_locks_or_nothing(tmp_path_factory: pytest.TempPathFactory, patterns: list[str]) -> None:
+    root = tmp_path_factory.getbasetemp() / "any-patterns"
+    for name in ("a/b", "[", ".h"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+        (root / name / "x.lock").write_text("4242")
+    project = find_project(str(root))
+    found = LockSearch(project, [], lambda: 5.0)
+    inside = [pattern for pattern in patterns if not pattern.startswith("/") and ".." not in pattern]
+    for lock in found.matching(inside):
+        assert lock.path.startswith(f"{root}/")
+        assert lock.holder.pid in (None, 4242)
+        assert lock.is_still_there()
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_any_content_names_a_holder_or_nobody(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, of_git: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.lock"
+    path.write_bytes(content)
+    holder = read_holder(str(path), path.stat(), of_git)
+    assert holder.pid is None or str(holder.pid).encode() in content

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.world.midway import Midway, read_midway
 
@@ -48,3 +50,28 @@ def test_nothing_waits(tmp_path: Path) -> None:
     (tmp_path / "rebase-merge").mkdir()
     (tmp_path / "BISECT_START").mkdir()
     assert read_midway(str(tmp_path)) is None
+
+
+NAMES = ("head-name", "orig-head", "rewritten-list", "rewritten")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*NAMES, "BISECT_START"]),
+        st.binary(max_size=90)
+        | st.sampled_from([b"refs/heads/main\n", b"detached HEAD\n", TIP.encode(), f"{TIP} {COPY}\n".encode() * 2]),
+    )
+)
+def test_whatever_stands_in_its_files(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, bytes]) -> None:
+    git_dir = tmp_path_factory.getbasetemp() / "any-midway"
+    for place in ("rebase-merge", "rebase-apply", ""):
+        (git_dir / place).mkdir(parents=True, exist_ok=True)
+        for name in (*NAMES, "BISECT_START"):
+            (git_dir / place / name).write_bytes(texts.get(name, b""))
+    found = read_midway(str(git_dir))
+    if found is None:
+        assert not texts.get("head-name", b"").strip() or texts["head-name"].strip() not in texts["head-name"]
+        return
+    for commit in (found.commit, found.tip, *found.copies):
+        assert commit == "" or len(commit) in range(40, 65)
+    assert not (found.branch and found.commit)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gate.config.configuration import expand
 from gate.world.outputs import OUTLETS, Outlet, find_outputs, place_pattern, usable_places
@@ -127,3 +130,41 @@ def test_the_same_place_by_two_names_is_found_once(tmp_path: Path) -> None:
         "/home/.codex/log",
         "/home/.codex/logs_*.sqlite*",
     ]
+
+
+PATTERNS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@given(st.lists(PATTERNS | st.text("[]!*?.a\\^-", min_size=1, max_size=6), max_size=4))
+def test_any_place_can_be_looked_for(places: list[str]) -> None:
+    """They come from a configuration, and a project's too."""
+    outlets = [Outlet("", (place,), "", "") for place in places]
+    find_outputs(outlets, HOME, lambda part: expand(part, HOME), "/nonexistent")
+    pattern = place_pattern(outlets, HOME, lambda part: expand(part, HOME), "/nonexistent")
+    for place in places:
+        if not glob.has_magic(place) and not place.startswith("$"):
+            real = os.path.realpath(os.path.join("/nonexistent", expand(place, HOME)))
+            assert pattern.fullmatch(real)
+            assert pattern.fullmatch(f"{real}/a\nb")
+
+
+@pytest.mark.parametrize(
+    ("place", "inside", "outside"),
+    [
+        ("a*", "/base/ab", "/base/b"),
+        ("[.*]x", "/base/.x", "/base/ax"),
+        ("[!a]/*.log", "/base/b/x.log", "/base/a/x.log"),
+        ("?", "/base/a/deep/er", "/base/ab"),
+        ("**", "/base/x", "/other"),
+        ("[", "/base/[/x", "/base/x"),
+        ("a[*]", "/base/a*", "/base/ab"),
+        ("a?b", "/base/axb/c", "/base/a/b"),
+        ("a*b", "/base/axxb", "/base/a/b"),
+        ("a[!x]b", "/base/ayb", "/base/a/b"),
+        ("[!]]", "/base/a", "/base/]"),
+    ],
+)
+def test_a_place_matches_what_lies_in_it(place: str, inside: str, outside: str) -> None:
+    pattern = place_pattern([Outlet("", (place,), "", "")], HOME, lambda part: expand(part, HOME), "/base")
+    assert pattern.fullmatch(inside)
+    assert not pattern.fullmatch(outside)

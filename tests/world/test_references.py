@@ -6,13 +6,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from answers import spoiled
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import repository
 
 from gate.errors import UnknownError
 from gate.testing import World
 from gate.world import references
 from gate.world.git import Git
-from gate.world.references import HEADS, STASH, References, read_references
+from gate.world.references import HEADS, STASH, References, parse_references, read_references
 
 REMOTE = "refs/remotes/origin/"
 
@@ -90,3 +93,31 @@ def test_a_commit_of_several_branches_is_one() -> None:
 def test_a_symbolic_branch_that_leads_nowhere_is_not_listed(world: World) -> None:
     subprocess.run(["git", "symbolic-ref", REMOTE + "HEAD", REMOTE + "gone"], cwd=world.root, check=True)
     assert read(world).commits.keys() == {HEADS + "main"}
+
+
+ANSWERS = (
+    b"",
+    b"1" * 40 + b" 1796000000 refs/heads/main \n" + b"2" * 40 + b" 1796000001 refs/heads/claude/x \n",
+    b"1" * 40 + b" 1796000000 refs/remotes/origin/HEAD refs/remotes/origin/main\n" + b"3" * 40 + b"  refs/stash \n",
+)
+
+
+@given(spoiled(ANSWERS) | st.binary())
+def test_an_answer_is_understood_or_unknown(answer: bytes) -> None:
+    try:
+        found = parse_references(answer)
+    except UnknownError:
+        return
+    assert found.commits.keys() == found.dates.keys()
+    assert len(found.commits) <= answer.count(b"\n"), "and no branch is made up"
+    assert all(abs(date) <= 1e12 for date in found.dates.values())
+    found.tips(0.0)
+    found.mains()
+
+
+@pytest.mark.parametrize("answer", ANSWERS[1:])
+def test_a_part_of_an_answer_is_unknown_or_ends_with_a_line(answer: bytes) -> None:
+    for length in range(1, len(answer)):
+        if answer[length - 1 : length] != b"\n":
+            with pytest.raises(UnknownError):
+                parse_references(answer[:length])

@@ -10,11 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from worlds import repository
 
 from gate.errors import UnknownError
 from gate.project import find_project
 from gate.testing import World
+from gate.world.pointers import misled
 from gate.world.worktrees import Worktree, list_worktrees, shown
 
 TIMEOUT = 20.0
@@ -375,3 +378,37 @@ def test_a_list_that_cannot_be_read_is_unknown(world: World) -> None:
 def test_paths() -> None:
     assert shown("/a/b/c", "/a/b") == "c"
     assert shown("/a/bc", "/a/b") == "/a/bc"
+
+
+FILES = ("gitdir", "HEAD", "locked", "commondir", "index")
+TEXTS = st.binary(max_size=80) | st.sampled_from(
+    [b"/nowhere/x/.git\n", b"../../../linked/.git", b"ref: refs/heads/task\n", b"../..\n", b"initializing", b"/\0/.git",
+     b"C:/x/.git", b"claude session x (pid 2 start 1)", b"DIRC\0\0\0\4" + b"\0\0\0\1" + b"\xff" * 70]
+)  # fmt: skip
+
+
+@given(
+    st.dictionaries(st.sampled_from(FILES), TEXTS), st.dictionaries(st.sampled_from(["config", "HEAD", "index"]), TEXTS)
+)
+def test_whatever_stands_in_its_registration(
+    tmp_path_factory: pytest.TempPathFactory, texts: dict[str, bytes], common: dict[str, bytes]
+) -> None:
+    root = tmp_path_factory.getbasetemp() / "any-worktrees"
+    registration = root / ".git/worktrees/task"
+    for place in (registration, root / ".git/objects", root / ".git/refs", root / "linked"):
+        place.mkdir(parents=True, exist_ok=True)
+    (root / "linked/.git").write_text(f"gitdir: {registration}\n")
+    for place, files, names in ((registration, texts, FILES), (root / ".git", common, ("config", "HEAD", "index"))):
+        for name in names:
+            (place / name).write_bytes(files.get(name, b""))
+    project = find_project(str(root))
+    found = list_worktrees(project)
+    assert [tree.main for tree in found][:1] == [True]
+    for tree in found:
+        assert "\0" not in tree.path
+        assert os.path.isabs(tree.path) or tree.path.startswith("C:")
+    try:
+        fault = misled(str(registration), str(root / ".git"))
+    except UnknownError:
+        return
+    assert fault is None or "\n" not in str(fault.text)
