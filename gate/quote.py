@@ -23,7 +23,8 @@ WORD_LIMIT = 1000
 LIST_LIMIT = 10
 """Values of one list that are shown; the rest is a number."""
 
-_BARE = r"[\w./@+=:~%^#-]+"
+# Of ASCII alone: there are scripts in which a whole sentence is written without a space.
+_BARE = r"(?a)[\w./@+=:~%^#-]+"
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 # Letters and marks that show as nothing at all (Unicode's Default_Ignorable_Code_Point beyond the categories above, and
@@ -102,7 +103,7 @@ def _join(values: list[object]) -> str:
 
 
 def name(value: str | bytes | os.PathLike[str], limit: int = NAME_LIMIT) -> str:
-    """One value of other people's: bare where it is a plain word, else in double quotes with git's escapes.
+    """One value of other people's: bare where it is a plain word of ASCII, else in double quotes with git's escapes.
 
     Nothing in the result is a control, format, bidirectional, zero-width or unassigned character, a line break, a fence
     or a tag; bytes that are not UTF-8 show as `\\xNN`.

@@ -98,7 +98,7 @@ def survey(
     taken_over = {record.identity for record in cleared}
     over = [r for r in look.records if r.identity in taken_over or _is_over(r, me, when, look.marker)]
     ended = frozenset(record.identity for record in over)
-    made = _made_in_session(look)
+    made, there = _made_in_session(look), set[str]()
     git = Git(site.environ)
     processes = ProcessTable()
     processes.kin = kin(processes, look.marker, over, site.clock.boot)
@@ -106,7 +106,7 @@ def survey(
     processes.is_over = lambda tag: safe_id(tag) in ended_ids
     processes.owners = {r.owner.pid for r in look.records if r not in over and r.owner is not None and r.alive}
     try:
-        make_context = _context_maker(site, configuration, git, processes, mine, look, made, limit)
+        make_context = _context_maker(site, configuration, git, processes, mine, look, made, there, limit)
         results = run_suite(checks, make_context, limit, on_change)
     finally:
         git.close()
@@ -121,7 +121,7 @@ def survey(
         mine=mine,
         ended=ended,
         damaged=frozenset(look.damaged),
-        made=frozenset(made),
+        made=frozenset(made & there if there else made),  # of those that are gone nothing has to be known
         first=first,
         again=again,
         by_hand=by_hand,
@@ -189,6 +189,7 @@ def _context_maker(
     mine: Record | None,
     look: Look,
     made: set[str],
+    there: set[str],
     limit: float,
 ) -> Callable[[Check, float], Context[Any]]:
     me = mine.id if mine is not None else None
@@ -205,6 +206,7 @@ def _context_maker(
             if not listed:
                 trees, silent = list_in(site.project, min(WORKTREE_PATIENCE, limit / 2))
                 listed.append(([_with_sessions(tree, in_use, look.records, made) for tree in trees], silent))
+                there.update(made if silent else (digest(os.fsencode(tree.path)) for tree in trees))
         return Worktrees(*listed[0])
 
     def make(check: Check, deadline: float) -> Context[Any]:

@@ -3,13 +3,16 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping
+from contextlib import suppress
 
 import platformdirs.macos
 import platformdirs.unix
 import platformdirs.windows
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gate.directories import config_file, is_config_named, state_dir
+from gate.directories import cache_dir, config_file, is_config_named, state_dir
 from gate.errors import StateError
 
 CLASSES = {"linux": platformdirs.unix.Unix, "darwin": platformdirs.macos.MacOS}
@@ -92,3 +95,18 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPat
         with pytest.raises(StateError, match=r"^no home directory is known: set HOME, or SESSION_GATE_STATE_DIR"):
             find({}, "linux")
     assert state_dir({"XDG_STATE_HOME": "/x"}, "linux") == "/x/session-gate"
+
+
+NAMES = ("HOME", "USERPROFILE", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA",
+         "SESSION_GATE_STATE_DIR", "SESSION_GATE_CONFIG")  # fmt: skip
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), st.binary(max_size=12).map(lambda v: os.fsdecode(v.replace(b"\0", b"/")))),
+    st.sampled_from(["linux", "darwin"]),
+)
+def test_in_any_environment_a_place_is_absolute_or_said_to_be_none(environ: dict[str, str], platform: str) -> None:
+    """A relative one would be another in each directory, and in a repository that repository's."""
+    for place in (state_dir, config_file, cache_dir):
+        with suppress(StateError):
+            assert os.path.isabs(place(environ, platform))

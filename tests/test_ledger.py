@@ -16,6 +16,8 @@ from gate import files
 from gate.errors import DamagedError, NewerSchemaError
 from gate.ledger import ENDING, OPEN, Ledger, Record, parse, safe_id
 from gate.liveness import Owner, Place, Stat, is_alive, read_stat
+from gate.marker import Marker
+from gate.verdict import verdict
 
 HERE = Place("a-host", "a-boot", "pid:[1]")
 STRINGS = (
@@ -349,3 +351,33 @@ def test_a_lock_that_is_held_stays(ledger: Ledger) -> None:
     with files.Lock(ledger.lock_path("session-1")):
         ledger.remove("session-1")
         assert os.listdir(ledger.directory) == ["session-1.lock"]
+
+
+def test_no_damage_of_a_bit_brings_a_dead_session_to_life() -> None:
+    """A record of a session that died is then still one that is dead, or ending, or damaged, or cannot be told."""
+    dead = record(owner=Owner(4242, 77), place=HERE)
+    text = encode(dead.to_json())
+    seen = set()
+    for at in range(len(text)):
+        for damaged in (*(bytes([*text[:at], text[at] ^ 1 << bit, *text[at + 1 :]]) for bit in range(8)), text[:at]):
+            try:
+                found = parse(damaged)
+            except DamagedError:
+                continue
+            found.alive = is_alive(found.owner, found.place, HERE, lambda _: None)
+            seen.add(found.alive)
+            assert found.alive is not True
+            assert verdict(GREEN, [found], None, 1_796_200_010.0, HERE.boot, []).kind in (
+                "abandoned",
+                "stale",
+                "pending",
+            )
+    assert seen == {False, None}
+
+
+GREEN = Marker(
+    {
+        "state": "ok", "when": "2026-12-02T08:26:40Z", "stale_after": 604800.0, "stamp": [], "loosened": [],
+        "began": {"boot": HERE.boot, "since_boot": 5.0}, "findings": [],
+    }
+)  # fmt: skip

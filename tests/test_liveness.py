@@ -293,3 +293,9 @@ def test_an_owner_is_always_a_client_or_named_and_never_the_first_process(
     if found is not None:
         assert found.pid > 1
         assert found.pid == named or processes[found.pid][0] == "claude"
+
+
+@given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda rest: b"7 (x) S 1 1 1 0 -1 " + b"0 " * 12 + rest))
+def test_anything_else_is_no_process(text: bytes) -> None:
+    found = parse_stat(text)
+    assert found is None or os.fsencode(found.name) in text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gate.errors import DamagedError, NewerSchemaError, StateError
 from gate.marker import DOUBTED, STALE_AFTER, UNANSWERED, UNWRITTEN, Marker, MarkerFile, parse
-from gate.verdict import VERDICTS, verdict
+from gate.verdict import FUTURE, VERDICTS, verdict
 
 VALIDATOR = jsonschema.Draft202012Validator(
     json.loads(resources.files("gate").joinpath("schemas/marker.schema.json").read_text(encoding="utf-8"))
@@ -299,3 +299,43 @@ def test_a_marker_that_cannot_be_moved_is_removed(tmp_path: Path) -> None:
     Path(file.retired_paths[DOUBTED], "full").touch()
     file.retire(DOUBTED)
     assert not os.path.lexists(file.path)
+
+
+def bits_of(text: bytes) -> Iterator[bytes]:
+    """A text with each of its bits damaged in turn, and each of its beginnings."""
+    for at in range(len(text)):
+        yield from (bytes([*text[:at], text[at] ^ 1 << bit, *text[at + 1 :]]) for bit in range(8))
+        yield text[:at]
+
+
+def test_no_damage_of_a_bit_makes_a_debt_green() -> None:
+    """Nor does the loss of the end, as a full disk or a crash leaves it."""
+    text = encode(marker_data("debt", finding()))
+    looked = 0
+    for damaged in bits_of(text):
+        try:
+            found = parse(damaged)
+        except DamagedError:
+            continue
+        looked += 1
+        said = verdict(found, [], None, found.when + 1, found.boot, found.data["stamp"])
+        assert said.kind in ("debt", "damaged")
+    assert looked > 100, "most are texts that say the same"
+
+
+def test_no_damage_of_a_bit_makes_a_green_last_or_hold_elsewhere() -> None:
+    """What it says of its boot and its configuration is compared, so that a bit makes it no evidence."""
+    whole = marker_data("ok")
+    text = encode(whole)
+    when = parse(text).when
+    for damaged in bits_of(text):
+        try:
+            found = parse(damaged)
+        except DamagedError:
+            continue
+        said = verdict(found, [], None, when + 1, "a-boot", whole["stamp"])
+        if said.kind == "green":
+            assert (found.boot, found.data["stamp"], found.state) == ("a-boot", whole["stamp"], "ok")
+            assert found.when <= when + 1 + FUTURE
+        assert verdict(found, [], None, when + 1, "another", whole["stamp"]).kind != "green"
+        assert verdict(found, [], None, when + 1, "a-boot", ["another"]).kind != "green"

@@ -407,3 +407,17 @@ def test_a_debt_is_dated_to_the_session_that_left_it(machine: Machine, project: 
         told.append(finding["summary"])
     assert len(set(told)) == 1, told
     assert "since the claude session that ended" in told[0]
+
+
+def test_what_is_known_of_worktrees_goes_with_them(machine: Machine, project: Path, open_client: OpenClient) -> None:
+    """Agents make one for each task: what is remembered of those that are gone would only ever grow."""
+    client = open_client(project)
+    client.start()
+    machine.settle()
+    for name in ("one", "two"):
+        machine.git(project, "worktree", "add", "--quiet", str(machine.directory / name))
+    client.end()
+    assert len(machine.marker()["made"]) == 2
+    machine.git(project, "worktree", "remove", str(machine.directory / "one"))
+    machine.gate("end", cwd=project)
+    assert len(machine.marker()["made"]) == 1

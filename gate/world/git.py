@@ -7,6 +7,7 @@ own time limit kills hard, and its import costs 150 ms: docs/decisions.md.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -23,6 +24,9 @@ MOST_CONFIGURATION = 8 << 20
 """Bytes of a configuration that are looked at; of 20,000 branches it has some 2 MB."""
 
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+
+_CREDENTIALS = r"://[^/@\s]{1,1000}@"
+"""In an address, of which git repeats the whole."""
 
 _SETTINGS = (
     "core.fsmonitor=false",
@@ -53,6 +57,7 @@ class GitFailedError(UnknownError):
     """
 
     def __init__(self, said: str) -> None:
+        said = re.sub(_CREDENTIALS, "://…@", said)
         super().__init__(f"git failed: {short(said, 250)}")
         self.said = said
 

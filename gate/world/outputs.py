@@ -275,13 +275,13 @@ def place_pattern(
 
 
 # An escaped character, a set, or what stands for any character: neither of the first two holds the last.
-_PIECE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
+_PIECE = r"\\.|\[(?:\\.|[^\]\\])*\]|\."
 
 
 def _translate(pattern: str) -> str:
     """A pattern of paths as a regular expression: what stands for any character, in one of its parts, is no slash."""
     parts = [re.sub(r"\\[Zz]$", "", fnmatch.translate(part)) for part in pattern.split("/")]
-    return "/".join(_PIECE.sub(_without_slash, part) for part in parts)
+    return "/".join(re.sub(_PIECE, _without_slash, part) for part in parts)
 
 
 def _without_slash(found: re.Match[str]) -> str:

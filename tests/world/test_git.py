@@ -25,7 +25,7 @@ from gate.errors import UnknownError
 from gate.project import find_project
 from gate.testing import World
 from gate.world.child import CPU_LIMIT
-from gate.world.git import MOST_CONFIGURATION, Git, clean_environ, disarmed, find_program
+from gate.world.git import MOST_CONFIGURATION, Git, GitFailedError, clean_environ, disarmed, find_program
 
 TIMEOUT = 20.0
 AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.org")
@@ -526,3 +526,9 @@ def test_every_filter_that_a_repository_names_is_disarmed(answer: bytes) -> None
             assert all(
                 any(s.startswith(f"{driver}.{key}=") for s in settings) for key in ("clean", "smudge", "process")
             )
+
+
+def test_an_address_in_what_git_says_loses_its_password() -> None:
+    error = GitFailedError("fatal: repository 'https://you:ghp_s3cret@host/x.git' not found, nor ssh://a@b/c")
+    assert str(error) == "git failed: \"fatal: repository 'https://…@host/x.git' not found, nor ssh://…@b/c\""
+    assert "s3cret" not in error.said
