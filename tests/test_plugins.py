@@ -469,15 +469,15 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "odd_words": ('yield Finding("x", "lamps")', "the check yielded a Finding whose summary is not made by say"),
     "too_few_values": (
         'yield Finding("x", say("{} {}", 1))',
-        "the check yielded a Finding which cannot be put into words: IndexError",
+        'the check yielded a Finding which cannot be put into words: "IndexError:',
     ),
     "summary_raises": (
         'yield Finding("x", lambda chosen: 1 / 0, [Subject("x")])',
-        "the check yielded a Finding which cannot be put into words: ZeroDivisionError",
+        'the check yielded a Finding which cannot be put into words: "ZeroDivisionError:',
     ),
     "surrogate": (
         'yield Finding("\\ud800", say("x"))',
-        "the check yielded a Finding which cannot be put into words: UnicodeEncodeError",
+        'the check yielded a Finding which cannot be put into words: "UnicodeEncodeError:',
     ),
 }
 

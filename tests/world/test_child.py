@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gate.world import answers
+from gate.world import child
 from gate.world.child import ERRORS_LIMIT, MEMORY_LIMIT, TooLongError, end_group, listen, start
 
 TIMEOUT = 60.0
@@ -64,7 +64,7 @@ def test_it_is_not_listened_to_for_longer(code: str) -> None:
 
 
 def test_an_answer_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "ANSWER_LIMIT", 1 << 20)
+    monkeypatch.setattr(child, "ANSWER_LIMIT", 1 << 20)
     with pytest.raises(TooLongError):
         answer("import sys\nwhile True: sys.stdout.write('x' * 65536)")
     assert answer(f"print('x' * {(1 << 20) - 1})")[1] == b"x" * ((1 << 20) - 1) + b"\n"

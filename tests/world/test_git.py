@@ -454,7 +454,7 @@ def test_to_close_ends_what_still_runs_and_refuses_more(world: World, left_over:
 def test_what_does_not_end_when_asked_is_killed(
     stubborn: str, world: World, left_over: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gate.world.answers.GRACE", 0.2)
+    monkeypatch.setattr("gate.world.child.GRACE", 0.2)
     said = world.directory / "said"
     program(world.directory / "bin/git", stubborn.format(said=said) + "\nexec sleep 600")
     path = f"{world.directory}/bin:{world.environ['PATH']}"
