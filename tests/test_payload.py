@@ -28,6 +28,15 @@ KEYS = (*START, "reason", "agent_id", "prompt")
 OBJECTS = st.dictionaries(st.sampled_from(KEYS) | st.text(st.characters(), max_size=9), JSON, max_size=6)
 
 
+def is_json(value: Any) -> bool:
+    """Whether it holds no number that is none, as Python writes it all the same."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
 def piped(chunks: list[bytes], patience: float = 20.0, closes: bool = True) -> dict[str, Any]:
     """What is read of a pipe into which these are written, one by one."""
     read_end, write_end = os.pipe()
@@ -54,8 +63,8 @@ def piped(chunks: list[bytes], patience: float = 20.0, closes: bool = True) -> d
 @given(OBJECTS)
 def test_any_object_is_read_as_it_was_written(value: dict[str, Any]) -> None:
     text = json.dumps(value)
-    if "NaN" in text or "Infinity" in text:
-        assert payload.parse(text.encode()) == {}, "they are no JSON"
+    if not is_json(value):
+        assert payload.parse(text.encode()) == {}
     else:
         assert payload.parse(text.encode()) == value
         assert payload.parse(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")) == value

@@ -356,7 +356,7 @@ def test_an_answer_is_a_count_or_unknown(answer: bytes) -> None:
         count = count_lost(git, "/w", "refs/heads/x", "x", History(), 1.0)
     except UnknownError:
         return
-    assert count == int(answer), "what it cannot compare it counts"
+    assert count == int(answer.decode().strip()), "what it cannot compare it counts"
 
 
 @given(st.binary(max_size=120))
