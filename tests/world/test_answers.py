@@ -28,7 +28,7 @@ def never_called(_: object) -> None:
 
 def test_what_gives_no_answer_is_named_and_the_rest_is_asked(never: threading.Event) -> None:
     try:
-        found, silent = ask_each("abcde", lambda name: (name in "bd" and never.wait()) or name.upper(), 0.7, 60)
+        found, silent = ask_each("abcde", lambda name: (name in "bd" and never.wait()) or name.upper(), 2.0, 60)
     finally:
         never.set()
     assert (found, silent) == (["A", "C", "E"], ["b", "d"])
@@ -44,7 +44,7 @@ def test_an_answer_that_comes_too_late_is_none_and_asks_nothing_more(never: thre
         return name
 
     before = threading.active_count()
-    found, silent = ask_each("abc", ask, 0.7, 60)
+    found, silent = ask_each("abc", ask, 2.0, 60)
     never.set()
     while threading.active_count() > before:
         time.sleep(0.01)
@@ -53,7 +53,7 @@ def test_an_answer_that_comes_too_late_is_none_and_asks_nothing_more(never: thre
 
 def test_it_is_over_when_the_patience_is(never: threading.Event) -> None:
     try:
-        found, silent = ask_each(range(1000), lambda number: number and never.wait(), 0.7, 1.0)
+        found, silent = ask_each(range(1000), lambda number: number and never.wait(), 2.5, 3.0)
     finally:
         never.set()
     assert found == [0]
