@@ -38,6 +38,11 @@ class Options:
     ignore: tuple[str, ...] = option((), "glob patterns of names that are never reported")
 
 
+MOST_SILENT = 3
+"""Worktrees without an answer that are named one by one; more are said in one finding."""
+
+_NO_ANSWER = say("its file system gives no answer")
+
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 
@@ -92,15 +97,20 @@ class Context(Generic[OptionsT]):
     def not_known(self) -> list[Finding]:
         """What this check wanted to look at and nobody can: worktrees whose file system gives no answer."""
         trees = self.worktrees
+        silent = trees.silent if isinstance(trees, Worktrees) and trees.asked else ()
+        remedy = say("it is known once what it lies on answers again; mount lists what is mounted")
+        if len(silent) > MOST_SILENT:
+            text = say("could not check {} worktrees, {} among them: {}", len(silent), silent[0], _NO_ANSWER)
+            return [Finding("silent", text, [Subject("silent", silent[0])], remedy=remedy, kind=UNKNOWN)]
         return [
             Finding(
                 key=f"{path}\0silent",
-                summary=say("could not check the worktree {}: its file system gives no answer", path),
+                summary=say("could not check the worktree {}: {}", path, _NO_ANSWER),
                 subjects=[Subject(f"{path}\0silent", path)],
-                remedy=say("it is known once what it lies on answers again; mount lists what is mounted"),
+                remedy=remedy,
                 kind=UNKNOWN,
             )
-            for path in (trees.silent if isinstance(trees, Worktrees) and trees.asked else ())
+            for path in silent
         ]
 
     def _broken(self) -> UnknownError:

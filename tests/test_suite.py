@@ -204,3 +204,19 @@ def test_worktrees_of_which_nothing_is_known_are_unknown_to_who_asks_for_any(tmp
         first, silent = result.findings
         assert (first.kind, silent.kind) == ("debt", UNKNOWN)
         assert str(silent.summary) == 'could not check the worktree "/away/\\x3cone>": its file system gives no answer'
+
+
+def test_worktrees_without_an_answer_are_said_together_where_they_are_many(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    away = [f"/away/{number}" for number in range(3000)]
+
+    def context(one: Check, deadline: float) -> Context[Any]:
+        made = world.context(one)
+        return replace(made, worktrees=Worktrees(made.worktrees, away))
+
+    (result,) = run_suite(
+        [check("all", lambda context: [found(str(tree)) for tree in context.worktrees][:0])], context, 10.0
+    )
+    (silent,) = result.findings
+    text = "could not check 3000 worktrees, /away/0 among them: its file system gives no answer"
+    assert (silent.kind, str(silent.summary)) == (UNKNOWN, text)

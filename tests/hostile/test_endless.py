@@ -142,7 +142,8 @@ def test_what_goes_on_and_on(assault: Assault, fill: Callable[[Path], None]) -> 
     project, machine = assault.repository(), assault.machine
     fill(project)
     said = start(assault, project)
-    assert 0 < len(said) <= 2000
+    assert len(said) <= 2000
+    assert said or machine.verdict(project) == "green", "where the time was enough, nothing is left"
     machine.gate("end", cwd=project)
     assert machine.verdict(project) != "damaged", "what is remembered can be read again"
     start(assault, project)
