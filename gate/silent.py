@@ -34,7 +34,7 @@ from gate.sessions import (
 from gate.site import Site
 from gate.tags import without_tags
 from gate.verdict import GREEN
-from gate.watchdog import LIMIT, Watchdog
+from gate.watchdog import LIMIT, RESERVE, Watchdog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str]) -> int:
         _complain(f"usage: gate hook start|end --client {'|'.join(NAMES)}")
         return 0
     client = _client(name)
-    watchdog = _watch(lambda reason: _say(*_could_not(boundary, client, reason)))
+    limit = _limit(client, boundary)
+    watchdog = _watch(lambda reason: _say(*_could_not(boundary, client, reason)), limit)
     try:
         told = payload.read()
         client = _client(calling(name, told, os.environ))
@@ -154,7 +155,7 @@ def _take_up(site: Site, client: Any, event: Event, mine: Record, known: bool) -
 
 def start_by_hand(environ: Mapping[str, str]) -> int:
     """`gate start` as typed: the same verdict and suite as the hook's, without a record. Raises GateError."""
-    watchdog = _watch(lambda reason: _say(f"{COULD_NOT}{reason}\n", ""))
+    watchdog = _watch(lambda reason: _say(f"{COULD_NOT}{reason}\n", ""), LIMIT)
     watchdog.noted = True  # nothing begins here
     text = ""
     try:
@@ -273,12 +274,18 @@ _watchdog = Watchdog()
 """Of the hook that runs; one that waits for nothing as long as none does."""
 
 
-def _watch(answer: Callable[[str], None]) -> Watchdog:
-    """A watchdog for what is done now, that gives a reason for an answer where this takes too long."""
+def _watch(answer: Callable[[str], None], limit: float) -> Watchdog:
+    """A watchdog for what is done now, that gives a reason for an answer where this takes longer than `limit`."""
     global _watchdog
     _watchdog = watchdog = Watchdog()
-    watchdog.watch(LIMIT, lambda: answer(watchdog.why(os.environ)))
+    watchdog.watch(limit, lambda: answer(watchdog.why(os.environ)))
     return watchdog
+
+
+def _limit(client: Any, boundary: str) -> float:
+    """Seconds that a hook may take: so few that the watchdog's answer comes before the client's own limit."""
+    given = [seconds for _, each, seconds in getattr(client, "HOOKS", ()) if each == boundary]
+    return float(min([LIMIT, *[seconds - RESERVE for seconds in given]]))
 
 
 def _could_not(boundary: str, client: Any, reason: str) -> tuple[str, str]:

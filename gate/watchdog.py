@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from gate.site import Site
 
 LIMIT = 8.0
-"""Seconds that a hook may take. Longer than a start's waits together: a payload, a finisher, plugins, the suite; short
-enough for an answer before the client's own limit, which would end the hook without a word."""
+"""Seconds that a hook may take where its client gives it ten. Longer than a start's waits together: a payload, its
+turn, a finisher, plugins, the suite; short enough for an answer before the client's own limit, which would end the hook
+without a word."""
 
 GRACE = 0.75
 """Seconds after that, in which is found out where the hook stands, and noted that it did not look."""
+
+RESERVE = GRACE + 0.5
+"""Seconds before a client's own limit: the watchdog's answer, and what a shell and Python take to begin."""
 
 
 class Watchdog:

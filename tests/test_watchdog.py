@@ -7,15 +7,22 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 import gate
-from gate import watchdog
+from gate import silent, watchdog
 from gate.boundary import FINISHER_PATIENCE
-from gate.clients.claude import HOOKS
+from gate.clients import shell
 from gate.payload import PATIENCE
+from gate.sessions import TURN
 from gate.suite import START
 from gate.watchdog import GRACE, LIMIT, within
+from gate.wiring.clients import CLIENTS
 
 ROOT = Path(next(iter(gate.__path__))).parent
+LOCK = 0.2
+"""Seconds that an end waits for another one of its session."""
+
 BEGIN = "import os, random, sys, time; sys.path.append(sys.argv[1]); from gate.watchdog import Watchdog\n"
 
 
@@ -27,10 +34,18 @@ def run(code: str) -> tuple[int, bytes]:
     return done.returncode, done.stdout
 
 
-def test_the_limit_lies_between_what_a_start_takes_and_what_clients_wait() -> None:
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_limit_lies_between_what_a_start_takes_and_what_clients_wait(name: str) -> None:
     plugins = START / 2
-    assert PATIENCE + FINISHER_PATIENCE + plugins + START + 2 <= LIMIT
-    assert min(seconds for _, _, seconds in HOOKS) >= LIMIT + GRACE + 1
+    for _, boundary, seconds in CLIENTS[name].HOOKS:
+        limit = silent._limit(CLIENTS[name], boundary)
+        assert limit + GRACE + 0.5 <= seconds
+        takes = PATIENCE + TURN + FINISHER_PATIENCE + plugins + START if boundary == "start" else PATIENCE + LOCK
+        assert takes <= limit
+
+
+def test_a_client_without_a_limit_waits_as_long_as_most() -> None:
+    assert silent._limit(shell, "start") == silent._limit(shell, "end") == LIMIT
 
 
 def test_who_waits_for_ever_is_answered_for() -> None:
