@@ -288,7 +288,7 @@ def test_a_projects_settings_that_lead_out_of_it_are_not_written(
 def test_a_link_within_the_project_is_followed(home: Home, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".claude").mkdir(parents=True)
-    (project / ".claude/settings.json").symlink_to("../shared.json")
+    (project / ".claude/settings.json").symlink_to("../team.json")
     home.place = home.place._replace(worktree=str(project))
     assert hooks_install.install(claude, "project", home.place, installation).changed
-    assert "session-gate" in (project / "shared.json").read_text()
+    assert "session-gate" in (project / "team.json").read_text()
